@@ -4,11 +4,22 @@
  *
  * Folder conf: each option is one row: its name, type, range, default and help, and whether CONFIG
  * SET may change it. Parsing, CONFIG GET, SET and REWRITE, --help and expired.conf.example are made
- * from the rows. options.c, options_network.c, options_data.c, options_replication.c and
- * options_cluster.c list the options that have an effect; accepted.c lists options of Redis and
- * Valkey that are ignored. load.c continues after an error, so that one start reports all errors.
- * Start with option.h, then read a row in options.c. To add an option, add a field to struct conf
- * and a row, run `make example`, and read the field where it matters.
+ * from the rows. Start with option.h, then read a row in options.c.
+ *
+ *     option          the row
+ *     options*.c      the rows of options that have an effect
+ *     accepted.c      the rows of options of Redis and Valkey that are ignored
+ *     find.c          finds rows by name
+ *     conf            parses and prints a value by its row
+ *     load.c          the start: files and arguments; continues after an error, to report all
+ *     rewrite.c       writes files: CONFIG REWRITE, and the example
+ *     words           splits lines into words
+ *     times           reads spans and instants
+ *     command_line    the arguments of `expired`, for --help and the man page
+ *     usage           describes and parses the command line of any program
+ *
+ * To add an option, add a field to struct conf and a row, run `make example`, and read the field
+ * where it matters.
  *
  * May use: store/base store/mem. */
 #ifndef CONF_CONF_H

@@ -6,18 +6,30 @@
  *     msec wake = store_next_due(store);      // when the loop must wake up
  *     expiry_run(store, now, 200);            // then: remove what has expired
  *
- * Folder store: the data set. A store owns databases, each a keyspace (keys, values, deadlines,
- * SCAN); policies (store/policy, applied by txn/), libraries (texts of functions, not run here) and
- * tokens (the counter of fencing tokens). Only store/txn changes them. effect.h lists the changes
- * that can be recorded, event.h the keyspace events; walk visits the effects that rebuild a value,
- * walk_store those that rebuild everything.
+ * Folder store: the data set. Data changes only through store/txn. Start here, then keyspace.h and
+ * effect.h.
  *
- * The other files each do one thing. lookahead prefetches the keys and members of a few requests or
- * effects at once. rewind handles a clock that is set back, reclaim frees large values in slices,
- * delivery decides when a dehydrator may deliver, fair whose turn it is among those of a prefix.
- * trail records deadlines and ends, refreshers the clients' rights to refresh a value; a keyspace
- * also keeps the counts of dehydrators that became empty (type/drained.h). guest lends one value
- * that another program keeps, digest compares stores. Start here, then keyspace.h and effect.h.
+ *     the data:
+ *       keyspace             one database: keys, values, deadlines, SCAN
+ *       library              the texts of functions, which are not run here
+ *       tokens               the counter of fencing tokens
+ *       leases               what all leases share
+ *     its changes:
+ *       effect, event        the changes that can be recorded; the keyspace events
+ *       walk, walk_store     the effects that rebuild a value, or everything
+ *       digest               compares stores
+ *     beside the data:
+ *       access               when a key was used
+ *       refreshers           who may refresh a value
+ *       policy_progress      how far new policies have been applied to existing keys
+ *     dehydrators:
+ *       delivery             when elements may be delivered
+ *       fair, fair_survey    whose turn it is among the dehydrators of a prefix
+ *     work:
+ *       lookahead            prefetches keys and members of the next requests or effects
+ *       reclaim              frees large values in slices
+ *       rewind               repairs what a clock that was set back has made wrong
+ *       guest                lends one value that another program keeps
  *
  * May use: store/base store/calendar store/trail store/mem store/policy store/struct
  * store/type/. */

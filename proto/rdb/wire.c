@@ -1,11 +1,12 @@
 /* wire: reads the basic parts of the format from a source: numbers, lengths, strings, scores. A
- * string is a length and its bytes, a number, or compressed. The first byte tells which:
+ * string is stored in one of three ways: as a length and its bytes, as the number whose decimal
+ * digits it is, or compressed. The first byte tells which:
  *
  *     first byte     what follows
- *     00llllll       nothing: l is the length
- *     01llllll       1 byte of the length
- *     80 81          4, 8 bytes, most significant first: the length
- *     c0 c1 c2       a number of 1, 2, 4 bytes, least significant first: the text of its digits
+ *     00llllll       the bytes, l of them
+ *     01llllll       1 more byte of the length; the bytes
+ *     80 81          4, 8 bytes, most significant first: the length; the bytes
+ *     c0 c1 c2       a number of 1, 2, 4 bytes, least significant first
  *     c3             the packed length, the length, and LZF's stream */
 #include <ctype.h>
 #include <math.h>

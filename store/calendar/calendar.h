@@ -1,11 +1,16 @@
 /* calendar: finds schedules by their text and the name of their zone, and keeps those that it has
  * parsed.
  *
- * Folder store/calendar: schedules by the calendar (doc/calendar.md). cron parses the text and
- * matches local times; zone reads the offsets of a zone from the bytes of a TZif file, and footer
- * the rule at its end; civil computes dates; schedule combines them. All of these are pure
- * functions of their arguments. calendar is the cache; the caller gives it a function that reads
- * files. Start with schedule.h.
+ * Folder store/calendar: schedules by the calendar (doc/calendar.md). Start with schedule.h.
+ *
+ *     cron        parses the text of a schedule, and matches local times
+ *     zone        the offsets of a zone, from the bytes of a TZif file
+ *     footer      the rule at the end of a TZif file
+ *     civil       computes dates
+ *     schedule    combines them: the next instant of a schedule in a zone
+ *     calendar    the cache; reads files through a function of the caller
+ *
+ * All but calendar are pure functions of their arguments.
  *
  * May use: store/base store/mem store/struct. */
 #ifndef STORE_CALENDAR_CALENDAR_H

@@ -5,12 +5,17 @@
  * come from the pool (pool.h says what that gains), except in builds with a sanitizer that watches
  * malloc, or with -DNO_POOL.
  *
- * Folder store/mem: memory. mem counts bytes, can be made to fail for tests, and can use a foreign
- * allocator (the engine's, in the module). pool serves small blocks from slabs of huge pages;
- * relocate moves blocks between slabs during defragmentation. shared allocates blocks for several
- * threads. blob is a byte string that may have several owners; buffer is a growing block, outbuf a
- * growing list of blocks. Start with mem.h, then blob.h. Read pool.h when memory or speed is the
+ * Folder store/mem: memory. Start with mem.h, then blob.h. Read pool.h when memory or speed is the
  * question.
+ *
+ *     mem         counts bytes; can fail for tests; in the module uses the engine's allocator
+ *     pool        serves small blocks from slabs
+ *     slabs       the slabs, in huge pages
+ *     relocate    moves blocks between slabs during defragmentation
+ *     shared      blocks for several threads
+ *     blob        a byte string that may have several owners
+ *     buffer      a block that grows at its end
+ *     outbuf      a list of blocks that grows at its end
  *
  * May use: store/base. */
 #ifndef STORE_MEM_MEM_H

@@ -1,11 +1,16 @@
 /* policy: one policy: the TTL, length limit and other rules for all keys with a prefix.
  * txn/txn_policy.c applies policies to keys.
  *
- * Folder store/policy: rules by prefix. policy defines a policy, policies the table that finds the
- * policy of a key, policy_rows a row for each option, policy_words the words of POLICY SET and of
- * files; policy_options computes deadlines and rates, policy_targets lists the keys that policies
- * write to. Start here; store/policy_progress.h records how far a new policy has been applied to
- * existing keys.
+ * Folder store/policy: rules by prefix. Start here.
+ *
+ *     policy            one policy
+ *     policies          the table that finds the policy of a key
+ *     policy_rows       a row for each option
+ *     policy_words      the words of POLICY SET, and those of files
+ *     policy_options    computes deadlines and rates from the options
+ *     policy_targets    the keys that policies write to
+ *
+ * store/policy_progress.h records how far a new policy has been applied to existing keys.
  *
  * May use: store/base store/mem. */
 #ifndef STORE_POLICY_POLICY_H

@@ -16,13 +16,28 @@
  * mutator's comment says. A collection without members stays until the call ends; then its key is
  * dropped with the event "del".
  *
- * Folder store/txn: the write path, the only way to change data. Each type has a file of mutators.
- * Further files are txn_member for deadlines of members, txn_policy for the policies of keys that a
- * call has changed, expiry_log and expiry_entry for logs of expired data, dead_letter for entries
- * delivered too often, txn_token for fencing tokens, txn_settle for removing overdue members in
- * slices, txn_withheld for withholding them from one call on a replica, txn_trail for the record of
- * deadlines and ends. effect_rows describes each kind of effect in a row, apply turns an effect
- * into a call of a mutator. Start here; txn_internal.h is for mutators and store/sweep only.
+ * Folder store/txn: the write path, the only way to change data. Start here; txn_internal.h is for
+ * mutators and for background work in store/.
+ *
+ *     txn_call                    begins and commits a transaction
+ *     txn_key                     finds, creates, drops and copies keys
+ *     txn_string, txn_list, ...   the mutators of each type
+ *     txn_member                  the deadlines of members, for all types that have any
+ *     txn_types                   a row for each type: its effects and its expiry
+ *     effect_rows                 a row for each kind of effect: its commands
+ *     apply                       makes a recorded change again, by calling a mutator
+ *     policies:
+ *       txn_policy                applies them to the keys that a call has changed or read
+ *       expiry_log, expiry_entry  EXPIRED TO: log what has expired
+ *       dead_letter               MAXDELIVERIES: moves what was delivered too often
+ *     overdue members:
+ *       txn_settle                removes them in slices
+ *       txn_withheld              hides them from one call on a replica
+ *     other state of the store:
+ *       txn_token                 fencing tokens
+ *       txn_refresh               the rights to refresh values
+ *       txn_library               function libraries
+ *       txn_trail                 the record of deadlines and ends
  *
  * May use: store store/base store/calendar store/trail store/mem store/policy store/struct
  * store/type/. */

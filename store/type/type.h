@@ -1,7 +1,24 @@
-/* Folder store/type: values of keys: string, list, set, hash, sorted set, dehydrator, lease, and
- * HyperLogLog inside a string; streams are in store/type/stream. Small collections are packed
- * records, and large ones tables or trees; the types hide the form. A member without a deadline
- * uses no memory for one. No file here knows keys or transactions. Start with object.h: struct
- * object is the value of a key. Then read one type from its header, for example set.h.
+/* Folder store/type: values of keys. Start with object.h: struct object is the value of a key. Then
+ * read one type from its header, for example set.h.
+ *
+ *     object                         a value of any type
+ *     type_rows                      a row for each type, with its functions
+ *     string
+ *     hyperloglog                    inside a string
+ *     list, list_node
+ *     set, hash
+ *     zset                           sorted sets
+ *       zset_packed, zset_front        the small form
+ *       zset_table                     the large form
+ *     dehydrator                     delay queues
+ *       elements, element              their elements, by id and by deadline
+ *       dehydrator_extras, schedules   what only few dehydrators need
+ *       delivery_counts                their statistics
+ *       drained                        the statistics of those that became empty
+ *     lease                          locks and permits
+ *     stream/                        streams
+ *
+ * Small collections are packed records, and large ones tables or trees; the types hide the form. A
+ * member without a deadline uses no memory for one. No file here knows keys or transactions.
  *
  * May use: store/base store/mem store/struct store/type/stream. */

@@ -6,12 +6,18 @@
  * before. Finding an ID or a rank costs O(log n), a trim O(log n + blocks freed). Entries are only
  * added at the end. A stream may be empty.
  *
- * Folder store/type/stream: streams. Packed blocks of entries (stream_block) are the leaves of a
- * counted tree (store/struct/counted.h); the last block grows outside the tree, so that appending
- * is O(1). Consumer groups (stream_group) know only IDs; pending_tree keeps the pending entries of
- * a group, in a counted tree that can skip subtrees by consumer and by time. stream_repeats
- * remembers what producers sent, so that an entry that is sent twice is added once. Start here,
- * then stream_group.h.
+ * Folder store/type/stream: streams. Start here, then stream_group.h.
+ *
+ *     stream             a chain of blocks, and a counted tree over them
+ *     stream_block       packs entries into a block
+ *     stream_group       consumer groups, which know only the IDs of entries
+ *     pending_tree       the pending entries of a group, in a counted tree
+ *     pending_leaf       packs pending entries into a leaf of this tree
+ *     stream_progress    how many entries a group has read
+ *     stream_repeats     remembers what producers sent, so that no entry is added twice
+ *
+ * The last block is outside the tree and grows there, so that appending is O(1). A search of the
+ * pending_tree can skip subtrees by consumer and by time.
  *
  * May use: store/base store/mem store/struct. */
 #ifndef STORE_TYPE_STREAM_STREAM_H
