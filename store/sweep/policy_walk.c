@@ -1,8 +1,7 @@
 /* policy_walk: visits keys in the order of SCAN, so that it misses no key that stays, even if keys
- * are added and removed between two slices. A key that a slice could not finish is
- * remembered by its name, because the entry may be freed before the next slice. Such keys are the
- * rest of a bucket, and large collections, whose members are visited in the order of their own
- * scan. */
+ * are added and removed between two slices. A key that a slice could not finish is remembered by
+ * its name, because the entry may be freed before the next slice. Such keys are the rest of a
+ * bucket, and large collections, whose members are visited in the order of their own scan. */
 #include "store/sweep/policy_walk.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
 /* txn_policy: applies policies. A call notes what it did to each key. When the call ends, the key's
- * policy is applied once, by ordinary mutators. Their effects are recorded like any others, so that
- * a replay needs no policies and cannot come to another result. */
+ * policy is applied once, by ordinary mutators, however often the call changed the key. Their
+ * effects are recorded like any others, so that a replay needs no policies and cannot come to
+ * another result. */
 #include "store/mem/mem.h"
 #include "store/txn/txn_internal.h"
 #include "store/txn/txn_stream.h"
