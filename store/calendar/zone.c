@@ -243,8 +243,8 @@ size_t zone_span_at(const struct zone *zone, int64_t at)
 
 int64_t zone_first_at(const struct zone *zone, int64_t local)
 {
-    /* Find the first span by whose end a clock has shown the time. A binary search works, because
-     * `shown` never falls from a span to the next. */
+    /* Find the first span at whose end some clock has already shown `local`. A binary search works,
+     * because `shown` never falls from one span to the next. */
     size_t low = 0, high = zone->count - 1;
     while (low < high) {
         size_t middle = low + (high - low) / 2;

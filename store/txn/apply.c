@@ -32,9 +32,10 @@ bool apply_soft(struct txn *txn, struct entry *entry, const struct effect *effec
 
 #define POSSIBLE_TEXT ((size_t)1 << 30)
 
-/* Returns true if a string of `wanted` bytes was made; `len` is what the mutator returned, -1 if
- * memory ran out. In that case a string that a client can have made ends the process, which can't
- * hold the data. A longer one means that the record is damaged: returns false. */
+/* Returns true if the mutator made a string of `wanted` bytes; `len` is its result, -1 if memory
+ * ran out. If a client can have made a string of this size, it was part of the data: the process
+ * then ends, because it cannot hold the data. A larger size means a damaged record: returns
+ * false. */
 static bool grew(int64_t len, size_t wanted)
 {
     if (len < 0 && wanted <= POSSIBLE_TEXT) mem_exhausted(wanted);

@@ -56,8 +56,8 @@ bool extras_free_some(struct extras *extras, size_t *work); /* as list_free_some
 size_t extras_count(const struct extras *extras);           /* successors and remembered ids */
 /* Is there neither a successor, nor a remembered id, nor a pause, nor a next delivery? */
 bool extras_are_empty(const struct extras *extras);
-/* Returns the instant from which on nothing is kept any more, if there are no elements. NEVER with
- * a successor, or a pause without an end. O(log n) */
+/* Returns the first instant at which, without elements, nothing needs to be kept any more. NEVER if
+ * there is a successor, or a pause without an end. O(log n) */
 msec extras_over_at(const struct extras *extras);
 size_t extras_bytes(const struct extras *extras);
 void extras_check(const struct extras *extras);
@@ -82,8 +82,8 @@ msec extras_paused(const struct extras *extras);
  * (policy_rate_allows); 0 before the first delivery. */
 void extras_set_next_usec(struct extras *extras, int64_t next);
 int64_t extras_next_usec(const struct extras *extras);
-/* Returns the instant from which on the microsecond of the next delivery delays nothing, so that it
- * need not be kept. NEVER if it is 0. */
+/* Returns the first millisecond after the earliest next delivery. From then on the rate delays
+ * nothing, and its microsecond need not be kept. NEVER if the microsecond is 0. */
 msec extras_rate_end(const struct extras *extras);
 
 /* Makes the id count as present until just before this instant, even if an element of this id is
