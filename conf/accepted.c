@@ -1,6 +1,7 @@
 /* accepted: the rows of options that Redis or Valkey has and this server ignores. They are accepted
- * so that a redis.conf loads unchanged. Each value is checked as in Redis, and CONFIG GET shows it.
- * One warning at start lists the ignored options that are set. */
+ * so that a redis.conf loads unchanged. Types and ranges are checked as in Redis, and CONFIG GET
+ * shows the values, except those of unlisted options. One warning at start lists the ignored
+ * options that are set. */
 #include "conf/conf.h"
 
 #include <limits.h>

@@ -190,7 +190,8 @@ struct conf_shutdown {
     bool saves;  /* writes a snapshot first */
     bool forced; /* stops even if that fails */
 };
-/* `words` is the value of an option shutdown_on_... */
+/* `words` is the value of an option shutdown_on_... With save points in conf, saves unless the
+ * words contain "nosave"; without them, only if they contain "save". */
 struct conf_shutdown conf_shutdown(const struct conf *conf, const char *words);
 
 struct conf_error {
@@ -201,12 +202,12 @@ struct conf_error {
 void conf_init(struct conf *conf); /* sets the defaults */
 void conf_drop(struct conf *conf);
 
-/* Reads a file and the files that it includes. On failure `error` lists every error with file,
- * line, option and reason, as far as its text holds them. Drop conf then, because some options are
- * already set. */
+/* Reads a file and the files that it includes, and sets conf->file. On failure `error` lists the
+ * errors, each with file, line, option and reason; if its text can't hold them all, its last line
+ * counts the others. Drop conf then, because some options are already set. */
 bool conf_load_file(struct conf *conf, const char *path, struct conf_error *error);
-/* Loads a text in memory as conf_load_file loads a file. `name` stands for the file in error
- * messages. */
+/* Loads a text in memory as conf_load_file loads a file, but leaves conf->file as it is. `name`
+ * stands for the file in error messages. */
 bool conf_load_text(struct conf *conf, const char *text, size_t len, const char *name,
                     struct conf_error *error);
 /* Reads main's arguments in the forms of redis-server:
@@ -214,8 +215,13 @@ bool conf_load_text(struct conf *conf, const char *text, size_t len, const char 
  *     expired [FILE] [--name value ...]...
  *     expired [FILE] [--name value ...]... -    also reads standard input
  *
- * The first argument is a file unless it begins with "-". Values extend to the next word that
- * begins with "--". The caller handles --help and --version. */
+ * The first argument is a file unless it begins with "-". The word after a name is its value, even
+ * if it begins with "--"; further values extend to the next word that does. A yes-or-no option may
+ * be the last word or stand before another name: it is then yes. Errors are as for conf_load_file.
+ * The caller handles --help and --version.
+ *
+ * If the file or standard input sets `appendonly no` and nothing sets `save`, `save` gets Redis'
+ * default save points. */
 bool conf_load_args(struct conf *conf, int argc, char *const *argv, struct conf_error *error);
 
 /* Returns the number of options: first the options with an effect, then the rows of accepted.c. */
@@ -236,12 +242,15 @@ size_t conf_kept_index(const struct conf_option *option);
 /* Writes each line of the error as "<program>: line". */
 void conf_error_print(const struct conf_error *error, FILE *to, const char *program);
 
-/* Sets an option from text. On failure conf is unchanged, and *why is Redis' message, such as
- * "argument must be 'yes' or 'no'": a constant or a static buffer. */
+/* Sets an option from text, whether it is live or not. Replaces the old value, except for
+ * CONF_LIMITS: classes of clients that the text does not name keep their limits. On failure conf is
+ * unchanged, and *why is the error, for an option of Redis in Redis' words, such as "argument must
+ * be 'yes' or 'no'": a constant, or a static buffer that the next failure overwrites. */
 bool conf_set(struct conf *conf, const struct conf_option *option, const char *value,
               const char **why);
 /* Adds a line to a CONF_LINES option, made of the words after the first one, which is the option's
- * name. A single empty word adds no line. Errors are as for conf_set. */
+ * name. A single empty word adds no line. Does not check `twice` (option.h). Errors are as for
+ * conf_set. */
 bool conf_add_line(struct conf *conf, const struct conf_option *option,
                    const struct conf_words *words, const char **why);
 /* Returns true if a line of this CONF_LINES option begins with this word. Works for lines that
@@ -251,13 +260,17 @@ bool conf_has_line(const struct conf *conf, const struct conf_option *option, co
 char *conf_get(const struct conf *conf, const struct conf_option *option);
 
 void conf_write_example(FILE *to);
-/* Rewrites conf->file for CONFIG REWRITE, and replaces it atomically. Comments and the order of
- * lines stay. Options that differ from their defaults and have no line yet are appended. On failure
- * the error is only the reason, such as "Permission denied". */
+/* Rewrites conf->file for CONFIG REWRITE, and replaces it as conf_replace_file does; creates it if
+ * it is missing. Comments and the order of lines stay, but of several lines of an option only one
+ * does. Options that differ from their defaults and have no line yet are appended, and so are those
+ * that an included file sets, to override it. Fails if there is no conf->file, if an included file
+ * defines users, or on an error of the system. The error is then only the reason, such as
+ * "Permission denied". */
 bool conf_rewrite(const struct conf *conf, struct conf_error *error);
 /* Replaces a file atomically: readers see the old or the new text, never a part of either. Keeps
- * the mode, and the owner if the process may set it. A new file is private to its owner. Returns
- * false with errno on failure. */
+ * the mode, and the owner if the process may set it. A new file is private to its owner. A symbolic
+ * link is replaced, not followed. Returns true once the new text is on disk; false with errno on
+ * failure. If only the sync of the directory has failed, the file is already the new one. */
 bool conf_replace_file(const char *path, const char *text, size_t len);
 
 #endif

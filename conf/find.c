@@ -1,5 +1,5 @@
-/* find: finds options by index and by name in all tables (options*.c and accepted.c), and suggests
- * the nearest name for a misspelt one. */
+/* find: finds options by index and by name in all tables (options*.c and accepted.c), suggests the
+ * nearest name for a misspelt one, and keeps sets of options as bits. */
 #include "conf/conf.h"
 
 #include <ctype.h>

@@ -43,14 +43,17 @@ const struct usage_option *usage_option_at(const struct usage *usage, size_t ind
 /* Writes the option as --help shows it, "-h, --help" or "--count N", cut to fit. */
 void usage_write_term(const struct usage_option *option, char *term, size_t size);
 
-/* Writes lines of fewer than 80 characters. */
+/* Writes the text of --help. Wraps its paragraphs to lines of fewer than 80 characters. */
 void usage_write_help(const struct usage *usage, FILE *to);
 
-/* Parses the next option with getopt_long. Returns its id, or -1 after the last option. Handles
- * --help and --version itself, and exits after them and after an invalid option. */
+/* Parses the next option with getopt_long. Returns its id, or -1 after the last option; optarg is
+ * then the option's value, and after the last one optind the index of the first other argument.
+ * Handles --help and --version itself, and exits after them with 0. Exits after an invalid option
+ * with usage->wrong. */
 int usage_next(const struct usage *usage, int argc, char **argv, const char *version);
 
-/* Call for an invalid command line: writes the forms to standard error and exits. */
+/* Call for an invalid command line: writes the forms to standard error and exits with
+ * usage->wrong. */
 __attribute__((noreturn)) void usage_refuse(const struct usage *usage);
 
 #endif

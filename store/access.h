@@ -1,12 +1,12 @@
 /* access: when, or how often, a key was used. Eviction (LRU, LFU) and OBJECT IDLETIME and FREQ read
- * it. Both forms fit into the 32 bits of entry->accessed:
+ * this. Both forms fit into the 32 bits of entry->accessed:
  *
  *     by default (LRU)              32 bits   unix seconds of the last use
  *     store->counts_access (LFU)    24 bits   unix minutes of the last use
  *                                    8 bits   a logarithmic counter, the lowest bits
  *
- * The counter decays by one per access_decay_minutes (Morris, "Counting large numbers of events in
- * small registers", 1978; parameters as in Redis' LFU). */
+ * The counter decays by one per access_decay_minutes, or never if that is 0 (Morris, "Counting
+ * large numbers of events in small registers", 1978; parameters as in Redis' LFU). */
 #ifndef STORE_ACCESS_H
 #define STORE_ACCESS_H
 
@@ -18,7 +18,7 @@
 void access_begin(const struct store *store, struct entry *entry, msec now);
 void access_note(struct store *store, struct entry *entry, msec now);
 /* Sets what the store keeps, the idle time in seconds or the counter (0 to 255), for RESTORE and
- * imports. -1 means unknown, and leaves the field unchanged. */
+ * imports; ignores the other one. -1 means unknown, and leaves the field unchanged. */
 void access_set(const struct store *store, struct entry *entry, msec now, int64_t idle_seconds,
                 int frequency);
 

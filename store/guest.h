@@ -16,7 +16,7 @@
 void guest_prepare(struct store *store, struct deadline *never);
 
 /* Adds the value at a key of database 0 that must be absent. Ownership passes to the store. Returns
- * the first instant at which something inside the value is due. O(log n) */
+ * the first instant at which something inside the value is due, or DUE_AT_NEVER. O(log n) */
 struct due_at guest_lend(struct store *store, struct bytes key, struct object object);
 /* Takes the value back after the transaction, and sets *next to the first instant at which
  * something inside is due. Returns false if the transaction removed the key. */

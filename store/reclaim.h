@@ -1,6 +1,7 @@
-/* reclaim: a queue of removed values and keyspaces whose memory is still to be freed. Small values
- * are freed at once, large ones in slices, so that DEL and FLUSHALL do not block the loop. A thread
- * could free them too, but would need a thread-safe allocator, which mem.h is not. */
+/* reclaim: a queue of removed values and keyspaces whose memory is still to be freed. Strings and
+ * small collections are freed at once, large collections in slices, so that DEL and FLUSHALL do not
+ * block the loop. A thread could free them too, but would need a thread-safe allocator, which mem.h
+ * is not. */
 #ifndef STORE_RECLAIM_H
 #define STORE_RECLAIM_H
 

@@ -107,9 +107,10 @@ struct store {
 struct store *store_new(unsigned databases);
 void store_free(struct store *store);
 
-/* Replaces the store's data, policies, libraries and tokens with those of `other`, without
- * recording effects. Frees `other` at once, but the old keys in slices. Both must have the same
- * number of databases. O(databases) */
+/* Replaces the store's data, policies, libraries, tokens and the latest end of its leases with
+ * those of `other`, without recording effects. The listener, the hooks, the trail and the counters
+ * stay, and the next token leaps. Frees `other` at once, but the old keys in slices. Both must have
+ * the same number of databases. O(databases + policies + libraries) */
 void store_replace(struct store *store, struct store *other);
 /* Frees `other`; its keys join the reclaim queue of `store`. O(databases) */
 void store_discard(struct store *store, struct store *other);

@@ -41,7 +41,7 @@ void tokens_init(struct tokens *tokens); /* empty; the first grant leaps */
 void tokens_disable(struct tokens *tokens);
 /* Call if grants may exist that the data does not contain: the next one leaps. */
 void tokens_distrust(struct tokens *tokens);
-/* Takes over the counter of a data set that replaces this one. */
+/* Takes over the counter of a data set that replaces this one; the next grant leaps. */
 void tokens_replace(struct tokens *tokens, const struct tokens *other);
 /* Leaps now, at most to TOKEN_MAX, if the next grant must. Returns whether `last` has changed. */
 bool tokens_leap(struct tokens *tokens, msec now);

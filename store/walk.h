@@ -6,10 +6,10 @@
 #include "store/effect.h"
 #include "store/type/object.h"
 
-/* Visits one effect per element, in an order that builds an equal value. Kind and operands are set;
- * the visitor sets key and database. A string yields one EFFECT_SET without the key's deadline, and
- * EFFECT_SOFT if it has a soft deadline. The `at` of an EFFECT_CONSUMER_ADD is the instant at which
- * the consumer was last seen. O(n) */
+/* Visits the effects, at least one for each element, in an order that builds an equal value. Kind
+ * and operands are set; the visitor sets key and database. A string yields one EFFECT_SET without
+ * the key's deadline, and EFFECT_SOFT if it has a soft deadline. The `at` of an EFFECT_CONSUMER_ADD
+ * is the instant at which the consumer was last seen. O(n) */
 void walk_object(const struct object *object, void (*visit)(void *ctx, struct effect *effect),
                  void *ctx);
 
@@ -20,11 +20,13 @@ void walk_blocks(const struct object *object, void (*visit)(void *ctx, struct ef
 
 /* Applies an effect of walk_object or walk_blocks to a value of the same type that the effects
  * before it have built. Such an effect always fits. For an operand from outside that does not fit a
- * dehydrator, stream or lease, returns false and leaves the value unchanged. */
+ * dehydrator, stream or lease, returns false and leaves the value unchanged. Does not check the
+ * bytes of an EFFECT_STREAM_BLOCK: call stream_packed_check before. */
 bool walk_put(struct object *to, const struct effect *effect);
 
 /* Returns the operands of the effect that adds this member of a set, hash, sorted set or lease,
- * with its value, score or token and with the deadline `at`. Borrowed from the object. O(1) */
+ * with its value, score or token and with the deadline `at`; the caller sets the kind. Borrowed
+ * from the object. O(1) */
 struct effect walk_member(const struct object *object, struct bytes member, msec at);
 
 /* Returns a deep copy with the same encoding. O(n) */

@@ -23,7 +23,8 @@ struct store_visitor {
 };
 
 /* Visits the last token, the libraries and the policies, then every key of each database with its
- * value and deadline, including expired keys. The store must not change meanwhile. O(n) */
+ * value and deadline, including expired keys, until key_done returns false. The store must not
+ * change meanwhile. O(n) */
 void walk_store(const struct store *store, const struct store_visitor *to);
 
 #endif

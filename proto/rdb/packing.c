@@ -62,16 +62,17 @@ static bool begin_items(struct rdb_walk *walk, size_t header, size_t count_at)
 
 /* ---- listpacks ---- */
 
-/* An item of a listpack is its encoding, then the length of both for reading backwards. A backward
- * length that differs from the item's size is damage. The first byte tells the encoding:
+/* An item of a listpack is its encoding, its text or number, and the length of these two, for
+ * reading backwards. A backward length that differs from the item's size is damage. Numbers of more
+ * than one byte are signed. The first byte tells the encoding:
  *
  *     first byte     what follows
  *     0xxxxxxx       nothing: the number 0 to 127
  *     10llllll       a text of l bytes
- *     110xxxxx       1 byte: a number of 13 bits
- *     1110llll       1 byte of the length, then the text
+ *     110xxxxx       1 byte: the low 8 bits of a number of 13 bits, of which x are the high ones
+ *     1110llll       1 byte: the low 8 bits of a length of 12 bits; then the text
  *     f0             4 bytes: the length, least significant first; then the text
- *     f1 f2 f3 f4    a number of 2, 3, 4, 8 bytes */
+ *     f1 f2 f3 f4    a number of 2, 3, 4, 8 bytes, least significant first */
 
 enum {
     LISTPACK_HEADER = 6,
@@ -226,9 +227,9 @@ bool rdb_listpack_finish(struct buffer *to, size_t start, uint64_t count)
 
 /* ---- ziplists ---- */
 
-/* An item of a ziplist is the length of the item before it, its encoding, and its text or number. A
- * wrong length of the item before is damage, and so is a wrong offset of the last item in the
- * header.
+/* An item of a ziplist is the length of the item before it (0 for the first one), its encoding, and
+ * its text or number. A wrong length of the item before is damage, and so is a wrong offset of the
+ * last item in the header. Numbers are signed.
  *
  *     first byte     the length of the item before
  *     00 to fd       this byte
@@ -236,10 +237,10 @@ bool rdb_listpack_finish(struct buffer *to, size_t start, uint64_t count)
  *
  *     first byte     the encoding, and what follows
  *     00llllll       a text of l bytes
- *     01llllll       1 byte of the length, most significant first; then the text
+ *     01llllll       1 byte: the low 8 bits of a length of 14 bits; then the text
  *     10......       4 bytes: the length, most significant first; then the text
- *     c0 d0 e0       a number of 2, 4, 8 bytes
- *     f0 fe          a number of 3, 1 bytes
+ *     c0 d0 e0       a number of 2, 4, 8 bytes, least significant first
+ *     f0 fe          a number of 3, 1 bytes, least significant first
  *     f1 to fd       nothing: the numbers 0 to 12 */
 
 enum { TAIL_AT = 4, ZIPLIST_COUNT_AT = 8, ZIPLIST_HEADER = 10 };
@@ -438,6 +439,7 @@ enum rdb_step rdb_walk_next(struct rdb_walk *walk, struct rdb_item *item)
 /* ---- LZF ---- */
 
 /* LZF is a sequence of instructions: literal bytes, and copies of bytes that were unpacked before.
+ * Of the distance o the 5 high bits come first.
  *
  *     000lllll             l + 1 literal bytes follow
  *     lllooooo oooooooo    copy l + 2 bytes from o + 1 bytes ago (l from 1 to 6)

@@ -1,9 +1,11 @@
 /* packing: iterates over the items of Redis' packed values (listpack, ziplist, zipmap, intset) and
- * checks every length and count. An item is returned before the items after it are checked, so only
- * RDB_END means that the whole packing was correct. A caller that must not use part of a damaged
- * value walks twice, which takes less memory than a copy of the items.
+ * checks every length and count; builds listpacks and intsets; and unpacks LZF. An item is returned
+ * before the items after it are checked, so only RDB_END means that the whole packing was correct.
+ * A caller that must not use part of a damaged value walks twice, which takes less memory than a
+ * copy of the items.
  *
- * Layouts, with the size of each part in bytes. Numbers are little-endian.
+ * Layouts, with the size of each part in bytes. The numbers shown are little-endian, and unsigned
+ * except for the integers of an intset. packing.c shows the encodings of items.
  *
  *     listpack: small values since Redis 7, streams since Redis 5
  *               (listpack.md of github.com/antirez/listpack)

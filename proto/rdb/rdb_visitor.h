@@ -94,14 +94,15 @@ struct rdb_unsupported {
     int encoding_version;
 };
 
-/* The callbacks. Each may be NULL. A callback that returns false stops the reading. Bytes are
- * borrowed for the duration of the call; a key's name stays valid until its key_end or key_failed.
+/* The callbacks. Each may be NULL. A callback that returns false stops the reading with
+ * RDB_STOPPED, unless `finds_duplicates` gives its answer another meaning. Bytes are borrowed for
+ * the duration of the call; a key's name stays valid until its key_end or key_failed.
  *
  *     key_begin    (returned true)
  *       its parts, in the order of the file, without duplicates
  *     key_end      the value is complete
  *     or
- *     key_failed   the value is damaged: discard the parts received so far
+ *     key_failed   the value was not read to its end: discard the parts received so far
  *
  * A part is passed only after its own string or packing has been checked completely; later parts
  * and the file's checksum are checked later. To accept a file wholly or not at all, wait for

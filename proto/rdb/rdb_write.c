@@ -1,8 +1,9 @@
 /* rdb_write: builds a payload from the parts of a value.
  *
  * A set, hash or sorted set with few parts is staged in a buffer, because its encoding depends on
- * the longest part, which is known only at the end. (For Redis 5 and 6, version 9, hashes and
- * sorted sets have one encoding and are written at once.)
+ * all of them: whether a set has only integers, and how long the longest part of the others is.
+ * (For Redis 5 and 6, version 9, hashes and sorted sets have one encoding and are written at once;
+ * so are hashes with deadlines of fields.)
  *
  * A list is written as nodes, and their number is inserted before them at the end. (Version 9 has
  * no nodes: there a list is written element by element.)

@@ -51,7 +51,7 @@ void rdb_writer_init(struct rdb_writer *writer, int version);
 void rdb_writer_drop(struct rdb_writer *writer);
 
 /* Begins a value of `count` distinct parts; a string is one part. Redis has no payload for a
- * dehydrator, nor for an empty value other than a stream: for these rdb_writer_end returns
+ * dehydrator, nor for a collection of 0 parts other than a stream: for these rdb_writer_end returns
  * false. */
 void rdb_writer_begin(struct rdb_writer *writer, enum rdb_type type, uint64_t count);
 void rdb_writer_string(struct rdb_writer *writer, struct bytes value);
@@ -73,7 +73,8 @@ void rdb_writer_scored(struct rdb_writer *writer, struct bytes member, double sc
  *         rdb_writer_owned        the ID of each of its pending entries
  *
  * Redis itself writes groups and consumers in byte order of their names. RDB_VERSION_5 has no room
- * for the numbers of entries added and read, nor for the greatest deleted ID. */
+ * for the numbers of entries added and read, nor for the greatest deleted ID. No version here has
+ * room for active_at of a consumer. */
 void rdb_writer_entry(struct rdb_writer *writer, const struct rdb_stream_entry *entry);
 void rdb_writer_marks(struct rdb_writer *writer, const struct rdb_stream_marks *marks,
                       uint64_t groups);
@@ -92,8 +93,9 @@ void rdb_writer_expiring_field(struct rdb_writer *writer, struct bytes field, st
                                int64_t at);
 
 /* Ends a value. The payload is borrowed until the writer begins another. Returns false if memory
- * ran out, the number of parts was not `count`, or the value has no payload (see
- * rdb_writer_begin). */
+ * ran out; if the parts were not `count` parts of this type, or those of a stream were out of
+ * order; or if the value has no payload (see rdb_writer_begin), or its deadlines have no place in
+ * this version. */
 bool rdb_writer_end(struct rdb_writer *writer, struct bytes *payload);
 
 /* Write a payload of FUNCTION DUMP: call rdb_writer_begin_functions, rdb_writer_function for each

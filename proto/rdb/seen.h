@@ -1,11 +1,11 @@
-/* seen: finds duplicate members of a value. To save memory, the table stores a fingerprint of 128
- * bits in place of each member: SipHash-1-3 with a random key, so that nobody can prepare two
- * members with the same fingerprint. Among a billion members the probability of a collision is
- * about 2^-68. A zeroed table is empty.
+/* seen: finds duplicate members of a value. To save memory, the table stores a fingerprint of 127
+ * bits in place of each member: SipHash-1-3 with a random key (early during boot: an address), so
+ * that nobody can prepare two members with the same fingerprint. Among a billion members the
+ * probability of a collision is about 2^-68. A zeroed table is empty.
  *
  * Members are spread by extendible hashing (Fagin, Nievergelt, Pippenger and Strong 1979): a bucket
- * that is half full splits in two. An ordinary hash table would now and then rehash all members in
- * one call. */
+ * of 16 KiB that is half full splits in two. An ordinary hash table would now and then rehash all
+ * members in one call. */
 #ifndef PROTO_RDB_SEEN_H
 #define PROTO_RDB_SEEN_H
 

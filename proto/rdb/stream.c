@@ -1,7 +1,8 @@
 /* stream: reads streams: the nodes with the entries (stream_node.h), in the order of IDs, then the
  * consumer groups.
  *
- * Layout. IDs marked * are strings of 16 bytes, most significant first; other IDs are two lengths.
+ * Layout. IDs marked * are 16 bytes, most significant first; the node's have a length before them.
+ * Other IDs are two lengths.
  *
  *     number of nodes; for each: its ID*, its listpack
  *     number of entries, last ID
@@ -29,8 +30,8 @@ enum {
     NAME_BYTES = 8, /* of a group's number */
     /* The limit of a node's texts is NODE_BYTES, plus NODE_TIMES bytes for each byte of the node.
      * Without it a small forged node could stand for any number of bytes: its entries share field
-     * names, so a few bytes per entry would repeat a large name. In a node that a server wrote, the
-     * names take at most NODE_BYTES. */
+     * names, so a few bytes per entry would repeat a large name. In a node that a server writes at
+     * its default limits, at most 100 entries repeat names of at most 4 KiB. */
     NODE_BYTES = 1 << 20,
     NODE_TIMES = 256,
 };

@@ -1,5 +1,5 @@
-/* value: reads the value of a key, of which the caller has read the type. Unknown types, empty
- * collections and duplicate members are damage. */
+/* value: reads the value of a key, of which the caller has read the type. Unknown types, duplicate
+ * members, and empty collections other than streams and dehydrators are damage. */
 #include "proto/rdb/reader.h"
 
 enum {

@@ -4,9 +4,9 @@
  *
  *     first byte     what follows
  *     00llllll       the bytes, l of them
- *     01llllll       1 more byte of the length; the bytes
+ *     01llllll       1 byte: the low 8 bits of the length; the bytes
  *     80 81          4, 8 bytes, most significant first: the length; the bytes
- *     c0 c1 c2       a number of 1, 2, 4 bytes, least significant first
+ *     c0 c1 c2       a signed number of 1, 2, 4 bytes, least significant first
  *     c3             the packed length, the length, and LZF's stream */
 #include <ctype.h>
 #include <math.h>

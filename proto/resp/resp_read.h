@@ -62,8 +62,9 @@ static inline const char *resp_reader_arg(const struct resp_reader *reader, cons
     return base + reader->args[i].offset;
 }
 
-/* Returns how many bytes the argument being read still lacks, or 0 if unknown. With this number the
- * caller can allocate the buffer of a large argument at once. */
+/* Returns how many bytes of input the argument being read still lacks, with its line end; 0 if it
+ * lacks none or its header has not arrived. `len` is that of the last resp_read. With this number
+ * the caller can allocate the buffer of a large argument at once. */
 size_t resp_reader_wants(const struct resp_reader *reader, size_t len);
 
 /* A large argument that the caller reads into its own block. */
@@ -73,10 +74,10 @@ struct resp_lifted {
     size_t len;
 };
 /* Takes the argument being read out of the parse, so that the caller can read it into a block of
- * its own: an argument of megabytes then never moves with the input buffer. The argument still
- * lacks `resp_reader_wants` bytes. The caller must cut the bytes of the argument that have arrived
- * from the input, so that the bytes after the argument follow at `offset`. In the complete request
- * this argument is empty. */
+ * its own: an argument of megabytes then never moves with the input buffer. Before the call,
+ * resp_reader_wants tells how many bytes are still to come, line end included. The caller must cut
+ * the bytes of the argument that have arrived from the input, so that the bytes after the argument
+ * follow at `offset`. In the complete request this argument is empty. */
 struct resp_lifted resp_reader_lift(struct resp_reader *reader);
 
 #endif

@@ -1,7 +1,7 @@
 /* resp_write: writes replies by their meaning. Only this file distinguishes RESP2 from RESP3;
- * commands need not. Every function appends to an outbuf or passes the reply to a sink, and none
- * fails. A function that begins an aggregate announces the number of elements; the caller must then
- * write exactly that many. */
+ * commands need not. Every function appends to an outbuf, unless the writer is mute or over its
+ * limit, or passes the reply to a sink; none fails. A function that begins an aggregate announces
+ * the number of elements; the caller must then write exactly that many. */
 #ifndef PROTO_RESP_RESP_WRITE_H
 #define PROTO_RESP_RESP_WRITE_H
 
@@ -14,7 +14,8 @@
 struct resp_node;
 
 /* Receives replies inside the server, node by node in the order of the wire. The text of a node is
- * valid only during the call. */
+ * valid only during the call, and may contain control bytes: they are replaced only on the way to
+ * an outbuf. */
 struct resp_sink {
     void (*put)(struct resp_sink *sink, const struct resp_node *node);
 };

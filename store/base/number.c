@@ -159,9 +159,9 @@ size_t number_print_long_double(char *to, long double value)
 }
 
 /* Parses eight digits; returns false if one of the bytes is not a digit. Works on all digits at
- * once: adds neighbours to numbers of two digits, these to numbers of four, and these to one of
- * eight (Lemire, "Quickly parsing eight digits", 2018). This parses an instant of 13 digits in
- * about 166 instructions instead of 183 (gcc -O2). */
+ * once: combines neighbours into numbers of two digits, these into numbers of four, and these into
+ * one of eight (Lemire, "Quickly parsing eight digits", 2018). With it parse_digits needs about 166
+ * instructions for an instant of 13 digits instead of 183 (gcc -O2). */
 static inline bool parse_eight(const char *text, uint64_t *value)
 {
     const uint64_t high = UINT64_C(0xF0F0F0F0F0F0F0F0), zeros = UINT64_C(0x3030303030303030);

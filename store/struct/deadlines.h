@@ -18,9 +18,11 @@ struct deadlines {
     struct deadline *last; /* a deadline at `latest`, or NULL if unknown: all may be earlier */
 };
 
-/* Sets d's deadline to `at` (not NEVER), arming it if idle. O(log n) */
+/* Sets the deadline of d to `at` (not NEVER); arms d if it is idle. Creates *deadlines if it is
+ * NULL. O(log n) */
 void deadlines_set(struct deadlines **deadlines, struct deadline *d, msec at);
-/* Removes d's deadline; d may be idle. O(log n) */
+/* Removes the deadline of d, which may be idle. Frees *deadlines, and sets it to NULL, with its
+ * last deadline. O(log n) */
 void deadlines_cancel(struct deadlines **deadlines, struct deadline *d);
 /* Call after the member has moved in memory, with the new copy of its deadline, which may be idle.
  * O(1) */
@@ -30,16 +32,17 @@ void deadlines_moved(struct deadlines *deadlines, struct deadline *d);
 void deadlines_relocate(struct deadlines **deadlines, struct relocation_cursor *cursor,
                         struct relocation *relocation);
 
-/* These accept NULL. */
+/* The functions from here on accept NULL, for a collection without deadlines. */
 msec deadlines_at(const struct deadlines *deadlines, const struct deadline *d); /* NEVER if idle */
 /* Prefetches what deadlines_at reads. O(1) */
 void deadlines_hint(const struct deadlines *deadlines, const struct deadline *d);
 struct deadline *deadlines_first(const struct deadlines *deadlines, msec *at); /* or NULL. O(1) */
 size_t deadlines_count(const struct deadlines *deadlines);
-/* Returns the latest deadline, or INT64_MIN if there is none. O(1), except once after the latest
- * deadline was cancelled or moved: then O(n). */
+/* Returns the latest deadline, or INT64_MIN if there is none. O(1); but O(n) for the first call
+ * after the latest deadline was cancelled or set to an earlier instant. */
 msec deadlines_last(struct deadlines *deadlines);
-/* Have all deadlines passed by now? O(1), but O(n) once after the latest was cancelled or moved. */
+/* Have all deadlines passed by now? True if there is none. O(1); but O(n) for the first call after
+ * the latest deadline was cancelled or set to an earlier instant, if at least 256 have passed. */
 bool deadlines_all_expired(struct deadlines *deadlines, msec now);
 void deadlines_each_until(const struct deadlines *deadlines, msec until,
                           bool (*visit)(void *ctx, struct deadline *d, msec at), void *ctx);

@@ -11,17 +11,19 @@
 
 struct object string_new(struct bytes text);
 struct object string_of_blob(struct blob *blob); /* takes ownership */
-/* Sets another value, in the same block if that has about the right size. `text` may be part of the
- * old value. */
+/* Sets another text, in the same block if that has about the right size. `text` may be part of the
+ * old one. The soft deadline stays. */
 void string_set(struct object *object, struct bytes text);
-/* Overwrites from `offset` on; a shorter text is filled with zeros up to there. `data` must not
- * point into the object. If memory runs out, returns false and changes nothing. */
+/* Overwrites the bytes of the text from `offset` on with `data`. A text that ends before the last
+ * of them grows; zeros fill a gap between its old end and `offset`. `data` must not point into the
+ * object. If memory runs out, or the text would reach 4 GiB, returns false and changes nothing. */
 bool string_overwrite(struct object *object, size_t offset, struct bytes data);
 
 /* Returns the soft deadline, from which on the value is stale; NEVER if there is none, and for
- * values of other types. Changing the value does not change its soft deadline. */
+ * values of other types. */
 msec string_soft_deadline(const struct object *object);
-/* Sets it, or removes it (NEVER). A text of up to OBJECT_SMALL bytes moves. */
+/* Sets the soft deadline; NEVER removes it. Moves a text of up to OBJECT_SMALL bytes, so that
+ * earlier views of the text are invalid. */
 void string_soften(struct object *object, msec at);
 
 /* ---- for type_rows.c ------------------------------------------------------------------------ */

@@ -11,8 +11,8 @@
  * character if all members consist of decimal digits, or of an even number of hexadecimal ones.
  *
  * Stored forms are ordered like the members themselves, so that members can be searched and
- * compared without being spelled. For this order a decimal digit d is stored as d + 1: the 0 after
- * an odd number of digits then sorts before all digits. */
+ * compared without being spelled: converted back to their text. For this order a decimal digit d is
+ * stored as d + 1: the 0 after an odd number of digits then sorts before all digits. */
 #ifndef STORE_TYPE_ZSET_FRONT_H
 #define STORE_TYPE_ZSET_FRONT_H
 
@@ -65,8 +65,8 @@ struct bytes zset_front_prefix(struct bytes member, enum zset_letters letters);
 typedef unsigned char zset_half_bytes __attribute__((vector_size(16)));
 typedef uint64_t zset_words __attribute__((vector_size(16)));
 
-/* Spells eight bytes of digits as 16 characters. Compilers generate only a few instructions for it
- * on x86-64 and on arm64. */
+/* Spells eight stored bytes, of two digits each, as 16 characters. `letters` must not be ZSET_TEXT.
+ * Compilers generate only a few instructions for it on x86-64 and on arm64. */
 static inline void zset_front_spell_eight(char *to, const char *from, enum zset_letters letters)
 {
     uint64_t eight;
@@ -85,8 +85,9 @@ static inline void zset_front_spell_eight(char *to, const char *from, enum zset_
 /* The general case of zset_front_spell, which does only the frequent cases inline. */
 struct bytes zset_front_spell_any(const struct zset_front *front, struct bytes stored,
                                   char text[ZSET_TEXT_SIZE]);
-/* Spells the member of a stored form. Always writes the member to `text`, so that a caller may
- * change the records while it uses the member. May read past `stored`, up to `end`. */
+/* Spells the member of a stored form and returns it. Always writes the member to `text`, so that a
+ * caller may change the records while it uses the member. May read past `stored`, up to `end`,
+ * which the caller knows to be readable. */
 static inline struct bytes zset_front_spell(const struct zset_front *front, struct bytes stored,
                                             const char *end, char text[ZSET_TEXT_SIZE])
 {
