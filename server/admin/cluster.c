@@ -32,24 +32,15 @@ static void cmd_nothing(struct call *call)
 /* READONLY and READWRITE of a client that follows redirections (CLIENT CAPA): should a replica
  * serve the client's reads, or redirect them to its master? For other clients they are commands of
  * a cluster. */
-static void set_reads_replica(struct call *call, bool reads)
+static void set_reads_replica(struct call *call)
 {
+    bool reads = call_variant(call);
     if (!call->session->redirects) {
         cmd_nothing(call);
         return;
     }
     call->session->reads_replica = reads;
     reply_ok(call);
-}
-
-static void cmd_readonly(struct call *call)
-{
-    set_reads_replica(call, true);
-}
-
-static void cmd_readwrite(struct call *call)
-{
-    set_reads_replica(call, false);
 }
 
 #define WHEN_ON(name, reply)                                                                       \
@@ -277,7 +268,8 @@ static const struct command rows[] = {
       .summary = "Describes the cluster, if one is emulated.",
       .subcommands = subcommands },
     { .name = "READONLY",
-      .run = cmd_readonly,
+      .run = set_reads_replica,
+      .variant = true,
       .arity = 1,
       .flags = LOADING | STALE | FAST,
       .acl = ACL_CONNECTION,
@@ -289,7 +281,8 @@ static const struct command rows[] = {
       .summary = "After CLIENT CAPA redirect: a replica answers reads itself. Accepted for cluster "
                  "clients; has no effect there." },
     { .name = "READWRITE",
-      .run = cmd_readwrite,
+      .run = set_reads_replica,
+      .variant = false,
       .arity = 1,
       .flags = LOADING | STALE | FAST,
       .acl = ACL_CONNECTION,

@@ -15,25 +15,21 @@ static struct pubsub *pubsub_of(const struct call *call)
 
 /* ---- subscribing ---------------------------------------------------------------------------- */
 
-struct confirmation {
-    const char *word;
-    const struct bytes *name; /* NULL if the session had no subscription to remove */
-    unsigned count;           /* number of subscriptions afterwards: see count_of */
-};
-
-/* Sends a confirmation, once for each name. Like messages, confirmations are pushes, so CLIENT
+/* Sends a confirmation, once for each name: NULL if the session had no subscription to remove.
+ * `count` is how many are left, see count_of. Like messages, confirmations are pushes, so CLIENT
  * REPLY OFF does not suppress them. */
-static void confirm(const struct call *call, const struct confirmation *what)
+static void confirm(const struct call *call, const struct bytes *name, unsigned count)
 {
     struct resp_writer out = *call->out;
+    char word[32];
     out.mute = false;
     resp_push(&out, 3);
-    resp_bulk_text(&out, what->word);
-    if (what->name != NULL)
-        resp_bulk(&out, what->name->data, what->name->len);
+    resp_bulk(&out, word, command_full_name(call->command, word, sizeof(word)));
+    if (name != NULL)
+        resp_bulk(&out, name->data, name->len);
     else
         resp_null(&out);
-    resp_integer(&out, what->count);
+    resp_integer(&out, count);
 }
 
 /* Returns the number in a confirmation: channels and patterns together, or shard channels. */
@@ -43,66 +39,35 @@ static unsigned count_of(const struct call *call, enum pubsub_kind kind)
     return kind == PUBSUB_SHARD ? shards : session_subscriptions(call->session) - shards;
 }
 
-static void subscribe(struct call *call, enum pubsub_kind kind, const char *word)
+static void subscribe(struct call *call)
 {
+    enum pubsub_kind kind = call_variant(call);
+    if (kind == PUBSUB_SHARD && call->session->multi != NULL) {
+        fail(call, ERR_SSUBSCRIBE_IN_MULTI);
+        return;
+    }
     for (int i = 1; i < call->argc; i++) {
         pubsub_subscribe(pubsub_of(call), call->session, kind, call->argv[i]);
-        confirm(call, &(struct confirmation){
-                          .word = word, .name = &call->argv[i], .count = count_of(call, kind) });
+        confirm(call, &call->argv[i], count_of(call, kind));
     }
 }
 
-static void unsubscribe(struct call *call, enum pubsub_kind kind, const char *word)
+static void unsubscribe(struct call *call)
 {
+    enum pubsub_kind kind = call_variant(call);
     struct bytes name;
     bool all = call->argc == 1;
     if (all && session_subscription_count(call->session, kind) == 0)
-        confirm(call, &(struct confirmation){ .word = word, .count = count_of(call, kind) });
+        confirm(call, NULL, count_of(call, kind));
     while (all && session_first_subscription(call->session, kind, &name)) {
         /* Reply first, because the name is freed with the subscription. */
-        confirm(call, &(struct confirmation){
-                          .word = word, .name = &name, .count = count_of(call, kind) - 1 });
+        confirm(call, &name, count_of(call, kind) - 1);
         pubsub_unsubscribe(pubsub_of(call), call->session, kind, name);
     }
     for (int i = 1; i < call->argc; i++) {
         pubsub_unsubscribe(pubsub_of(call), call->session, kind, call->argv[i]);
-        confirm(call, &(struct confirmation){
-                          .word = word, .name = &call->argv[i], .count = count_of(call, kind) });
+        confirm(call, &call->argv[i], count_of(call, kind));
     }
-}
-
-static void cmd_subscribe(struct call *call)
-{
-    subscribe(call, PUBSUB_CHANNEL, "subscribe");
-}
-
-static void cmd_psubscribe(struct call *call)
-{
-    subscribe(call, PUBSUB_PATTERN, "psubscribe");
-}
-
-static void cmd_unsubscribe(struct call *call)
-{
-    unsubscribe(call, PUBSUB_CHANNEL, "unsubscribe");
-}
-
-static void cmd_punsubscribe(struct call *call)
-{
-    unsubscribe(call, PUBSUB_PATTERN, "punsubscribe");
-}
-
-static void cmd_ssubscribe(struct call *call)
-{
-    if (call->session->multi != NULL) {
-        fail(call, ERR_SSUBSCRIBE_IN_MULTI);
-        return;
-    }
-    subscribe(call, PUBSUB_SHARD, "ssubscribe");
-}
-
-static void cmd_sunsubscribe(struct call *call)
-{
-    unsubscribe(call, PUBSUB_SHARD, "sunsubscribe");
 }
 
 /* Sends the message to replicas, in order with the changes of its transaction. */
@@ -143,8 +108,9 @@ static void list_channel(void *ctx, struct bytes channel)
     list->count++;
 }
 
-static void reply_channels(struct call *call, enum pubsub_kind kind)
+static void reply_channels(struct call *call)
 {
+    enum pubsub_kind kind = call_variant(call);
     if (call->argc > 3) {
         failf(call, ERR_SUBCOMMAND_OR_ARITY, arg_width(call, 1), call->argv[1].data, "PUBSUB");
         return;
@@ -158,33 +124,14 @@ static void reply_channels(struct call *call, enum pubsub_kind kind)
     resp_splice(call->out, &names);
 }
 
-static void cmd_pubsub_channels(struct call *call)
+static void reply_listeners(struct call *call)
 {
-    reply_channels(call, PUBSUB_CHANNEL);
-}
-
-static void cmd_pubsub_shardchannels(struct call *call)
-{
-    reply_channels(call, PUBSUB_SHARD);
-}
-
-static void reply_listeners(struct call *call, enum pubsub_kind kind)
-{
+    enum pubsub_kind kind = call_variant(call);
     resp_array(call->out, 2 * (size_t)(call->argc - 2));
     for (int i = 2; i < call->argc; i++) {
         reply_bytes(call, call->argv[i]);
         resp_integer(call->out, (int64_t)pubsub_listeners(pubsub_of(call), kind, call->argv[i]));
     }
-}
-
-static void cmd_pubsub_numsub(struct call *call)
-{
-    reply_listeners(call, PUBSUB_CHANNEL);
-}
-
-static void cmd_pubsub_shardnumsub(struct call *call)
-{
-    reply_listeners(call, PUBSUB_SHARD);
 }
 
 static void cmd_pubsub_numpat(struct call *call)
@@ -215,7 +162,8 @@ static void cmd_pubsub_help(struct call *call)
 
 static const struct command pubsub_rows[] = {
     { .name = "CHANNELS",
-      .run = cmd_pubsub_channels,
+      .run = reply_channels,
+      .variant = PUBSUB_CHANNEL,
       .arity = -2,
       .flags = PUBSUB | LOADING | STALE,
       .since = "2.8.0",
@@ -225,7 +173,8 @@ static const struct command pubsub_rows[] = {
       .syntax = "[pattern]",
       .summary = "Lists the channels that have subscribers." },
     { .name = "NUMSUB",
-      .run = cmd_pubsub_numsub,
+      .run = reply_listeners,
+      .variant = PUBSUB_CHANNEL,
       .arity = -2,
       .flags = PUBSUB | LOADING | STALE,
       .since = "2.8.0",
@@ -244,7 +193,8 @@ static const struct command pubsub_rows[] = {
       .syntax = "",
       .summary = "Counts the patterns that have subscribers." },
     { .name = "SHARDCHANNELS",
-      .run = cmd_pubsub_shardchannels,
+      .run = reply_channels,
+      .variant = PUBSUB_SHARD,
       .arity = -2,
       .flags = PUBSUB | LOADING | STALE,
       .since = "7.0.0",
@@ -254,7 +204,8 @@ static const struct command pubsub_rows[] = {
       .syntax = "[pattern]",
       .summary = "Lists the shard channels that have subscribers." },
     { .name = "SHARDNUMSUB",
-      .run = cmd_pubsub_shardnumsub,
+      .run = reply_listeners,
+      .variant = PUBSUB_SHARD,
       .arity = -2,
       .flags = PUBSUB | LOADING | STALE,
       .since = "7.0.0",
@@ -271,7 +222,8 @@ enum { SUBSCRIBE_FLAGS = PUBSUB | NOSCRIPT | LOADING | STALE | WHILE_SUBSCRIBED 
 
 static const struct command rows[] = {
     { .name = "SUBSCRIBE",
-      .run = cmd_subscribe,
+      .run = subscribe,
+      .variant = PUBSUB_CHANNEL,
       .arity = -2,
       .flags = SUBSCRIBE_FLAGS,
       .acl = ACL_CHANNEL_ALL,
@@ -282,7 +234,8 @@ static const struct command rows[] = {
       .syntax = "channel [channel ...]",
       .summary = "Subscribes to channels." },
     { .name = "PSUBSCRIBE",
-      .run = cmd_psubscribe,
+      .run = subscribe,
+      .variant = PUBSUB_PATTERN,
       .arity = -2,
       .flags = SUBSCRIBE_FLAGS,
       .acl = ACL_PATTERN_ALL,
@@ -293,7 +246,8 @@ static const struct command rows[] = {
       .syntax = "pattern [pattern ...]",
       .summary = "Subscribes to all channels whose names match a pattern." },
     { .name = "UNSUBSCRIBE",
-      .run = cmd_unsubscribe,
+      .run = unsubscribe,
+      .variant = PUBSUB_CHANNEL,
       .arity = -1,
       .flags = SUBSCRIBE_FLAGS,
       .since = "2.0.0",
@@ -303,7 +257,8 @@ static const struct command rows[] = {
       .syntax = "[channel [channel ...]]",
       .summary = "Unsubscribes from some or all channels." },
     { .name = "PUNSUBSCRIBE",
-      .run = cmd_punsubscribe,
+      .run = unsubscribe,
+      .variant = PUBSUB_PATTERN,
       .arity = -1,
       .flags = SUBSCRIBE_FLAGS,
       .since = "2.0.0",
@@ -324,7 +279,8 @@ static const struct command rows[] = {
       .syntax = "channel message",
       .summary = "Sends a message to the subscribers of a channel." },
     { .name = "SSUBSCRIBE",
-      .run = cmd_ssubscribe,
+      .run = subscribe,
+      .variant = PUBSUB_SHARD,
       .arity = -2,
       .flags = SUBSCRIBE_FLAGS,
       .acl = ACL_CHANNEL_ALL,
@@ -338,7 +294,8 @@ static const struct command rows[] = {
       .syntax = "shardchannel [shardchannel ...]",
       .summary = "Subscribes to shard channels." },
     { .name = "SUNSUBSCRIBE",
-      .run = cmd_sunsubscribe,
+      .run = unsubscribe,
+      .variant = PUBSUB_SHARD,
       .arity = -1,
       .flags = SUBSCRIBE_FLAGS,
       .keys = { .first = 1, .last = -1, .step = 1 },

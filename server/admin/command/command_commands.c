@@ -156,8 +156,9 @@ static void cmd_command_list(struct call *call)
     commands_each_stats(call->context, list_command, &listing);
 }
 
-static void reply_keys(struct call *call, bool with_flags)
+static void reply_keys(struct call *call)
 {
+    bool with_flags = call_variant(call);
     int argc = call->argc - 2;
     const struct bytes *argv = call->argv + 2;
     const struct command *row = commands_match(call->context, argc, argv).row;
@@ -183,16 +184,6 @@ static void reply_keys(struct call *call, bool with_flags)
     }
     mem_free(positions);
     mem_free(flags);
-}
-
-static void cmd_command_getkeys(struct call *call)
-{
-    reply_keys(call, false);
-}
-
-static void cmd_command_getkeysandflags(struct call *call)
-{
-    reply_keys(call, true);
 }
 
 enum { ABOUT = LOADING | STALE };
@@ -247,7 +238,8 @@ static const struct command subcommands[] = {
       .syntax = "[FILTERBY <MODULE module-name | ACLCAT category | PATTERN pattern>]",
       .summary = "Returns the names of commands." },
     { .name = "GETKEYS",
-      .run = cmd_command_getkeys,
+      .run = reply_keys,
+      .variant = false,
       .arity = -4,
       .flags = ABOUT,
       .acl = ACL_CONNECTION,
@@ -259,7 +251,8 @@ static const struct command subcommands[] = {
       .syntax = "command arg [arg ...]",
       .summary = "Returns the keys of a full command." },
     { .name = "GETKEYSANDFLAGS",
-      .run = cmd_command_getkeysandflags,
+      .run = reply_keys,
+      .variant = true,
       .arity = -4,
       .flags = ABOUT,
       .acl = ACL_CONNECTION,

@@ -113,6 +113,12 @@ static inline unsigned call_flags(const struct call *call)
     return row->flags & RUNS_SCRIPT ? row->vary_flags(call) : row->flags;
 }
 
+/* Returns the row's variant, whose meaning its function defines: a unit, an end of a list ... */
+static inline int call_variant(const struct call *call)
+{
+    return call->command.row->variant;
+}
+
 /* Does `test` return true for any of the call's keys? */
 bool call_any_key(const struct call *call,
                   bool (*test)(void *ctx, const struct call *call, struct bytes key), void *ctx);

@@ -174,6 +174,7 @@ enum { KEY_SPECS_MAX = 3 };
 struct command {
     const char *name; /* upper case; for a subcommand only its own word ("GET" of CONFIG) */
     void (*run)(struct call *call); /* NULL if there are only subcommands */
+    int variant;                    /* tells rows with the same `run` apart: see call_variant */
     int arity;                      /* counts the name; -n for at least n */
     unsigned flags;
     unsigned acl;

@@ -59,8 +59,9 @@ static struct element *find_named(const struct call *call, const struct entry *e
 /* XACK and ACK: removes the elements named. XACK also accepts elements that are due but not
  * claimed, and replies with an array of payloads, null for an id that is not removed. ACK replies
  * with the number removed. */
-static void acknowledge(struct call *call, enum naming naming)
+static void acknowledge(struct call *call)
 {
+    enum naming naming = call_variant(call);
     struct entry *entry;
     int64_t removed = 0;
     if (!find_key(call, 2, naming, &entry)) return;
@@ -91,8 +92,9 @@ static msec before_due(const struct entry *entry, msec now)
 
 /* NACK and RETRY: gives claims back. NACK leaves an element whose lease has ended as it is: due.
  * Only RETRY accepts AUTO, FIRST and NOCOUNT. */
-static void give_back(struct call *call, enum naming naming)
+static void give_back(struct call *call)
 {
+    enum naming naming = call_variant(call);
     struct entry *entry;
     struct stage stage;
     msec at = call->txn->now;
@@ -138,8 +140,9 @@ static void give_back(struct call *call, enum naming naming)
  * The policy CLAIMED limits how many claims may exist. If the lease has ended and the limit is
  * reached by other claims, the old claim can't come back: EXTEND skips the element, RESCHEDULE
  * moves it unclaimed. */
-static void move_deadlines(struct call *call, enum naming naming)
+static void move_deadlines(struct call *call)
 {
+    enum naming naming = call_variant(call);
     struct entry *entry;
     struct stage stage;
     msec at;
@@ -164,39 +167,10 @@ static void move_deadlines(struct call *call, enum naming naming)
     resp_integer(call->out, moved);
 }
 
-static void cmd_rede_xack(struct call *call)
-{
-    acknowledge(call, BY_ID);
-}
-
-static void cmd_rede_nack(struct call *call)
-{
-    give_back(call, BY_ID);
-}
-
-static void cmd_rede_reschedule(struct call *call)
-{
-    move_deadlines(call, BY_ID);
-}
-
-static void cmd_rede_ack(struct call *call)
-{
-    acknowledge(call, BY_TOKEN);
-}
-
-static void cmd_rede_retry(struct call *call)
-{
-    give_back(call, BY_TOKEN);
-}
-
-static void cmd_rede_extend(struct call *call)
-{
-    move_deadlines(call, BY_TOKEN);
-}
-
 static const struct command by_id[] = {
     { .name = "REDE.XACK",
-      .run = cmd_rede_xack,
+      .run = acknowledge,
+      .variant = BY_ID,
       .arity = -3,
       .flags = WRITE | FAST,
       .keys = KEY_FIRST,
@@ -210,7 +184,8 @@ static const struct command by_id[] = {
       .syntax = "key id [id ...]",
       .summary = "Removes and returns those of the given elements that are due or claimed." },
     { .name = "REDE.NACK",
-      .run = cmd_rede_nack,
+      .run = give_back,
+      .variant = BY_ID,
       .arity = -4,
       .flags = WRITE | FAST,
       .keys = KEY_FIRST,
@@ -223,7 +198,8 @@ static const struct command by_id[] = {
       .summary =
           "Ends the claims of the given elements, which are due again in delay milliseconds." },
     { .name = "REDE.RESCHEDULE",
-      .run = cmd_rede_reschedule,
+      .run = move_deadlines,
+      .variant = BY_ID,
       .arity = -4,
       .flags = WRITE | FAST,
       .keys = KEY_FIRST,
@@ -238,7 +214,8 @@ static const struct command by_id[] = {
 
 static const struct command by_token[] = {
     { .name = "REDE.ACK",
-      .run = cmd_rede_ack,
+      .run = acknowledge,
+      .variant = BY_TOKEN,
       .arity = -4,
       .flags = WRITE | FAST,
       .keys = KEY_FIRST,
@@ -251,7 +228,8 @@ static const struct command by_token[] = {
       .syntax = "key id token [id token ...]",
       .summary = "Removes the elements whose claims still have the given tokens." },
     { .name = "REDE.EXTEND",
-      .run = cmd_rede_extend,
+      .run = move_deadlines,
+      .variant = BY_TOKEN,
       .arity = -5,
       .flags = WRITE | FAST,
       .keys = KEY_FIRST,
@@ -265,7 +243,8 @@ static const struct command by_token[] = {
       .summary = "Extends the leases of the claims that still have the given tokens, even leases "
                  "that have ended." },
     { .name = "REDE.RETRY",
-      .run = cmd_rede_retry,
+      .run = give_back,
+      .variant = BY_TOKEN,
       .arity = -5,
       .flags = WRITE | FAST,
       .keys = KEY_FIRST,

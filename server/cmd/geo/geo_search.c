@@ -169,8 +169,9 @@ static void store_found(struct call *call, const struct search *s, const struct 
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-static void run_geo_search(struct call *call, enum form form)
+static void run_geo_search(struct call *call)
 {
+    enum form form = call_variant(call);
     struct search s = { .form = form };
     struct entry *entry;
     struct geo_found found = { 0 };
@@ -214,26 +215,6 @@ static void run_geo_search(struct call *call, enum form form)
     else
         reply_found(call, &s, &found, count);
     geo_found_drop(&found);
-}
-
-static void cmd_georadius(struct call *call)
-{
-    run_geo_search(call, RADIUS);
-}
-
-static void cmd_georadiusbymember(struct call *call)
-{
-    run_geo_search(call, RADIUS_MEMBER);
-}
-
-static void cmd_geosearch(struct call *call)
-{
-    run_geo_search(call, SEARCH);
-}
-
-static void cmd_geosearchstore(struct call *call)
-{
-    run_geo_search(call, SEARCH_STORE);
 }
 
 /* Finds the key of argument 1 and the destinations: first those of STORE, then those of STOREDIST,
@@ -284,7 +265,8 @@ static int find_member_radius_keys(int argc, const struct bytes *argv, int *posi
 
 static const struct command rows[] = {
     { .name = "GEORADIUS",
-      .run = cmd_georadius,
+      .run = run_geo_search,
+      .variant = RADIUS,
       .arity = -6,
       .flags = WRITE | GROWS | MOVABLE_KEYS | COPIES,
       .keys = KEY_FIRST,
@@ -301,7 +283,8 @@ static const struct command rows[] = {
       .syntax = CIRCLE STORE,
       .summary = "Returns or stores the members within a radius around a position." },
     { .name = "GEORADIUS_RO",
-      .run = cmd_georadius,
+      .run = run_geo_search,
+      .variant = RADIUS,
       .arity = -6,
       .flags = READONLY,
       .keys = KEY_FIRST,
@@ -314,7 +297,8 @@ static const struct command rows[] = {
       .syntax = CIRCLE,
       .summary = "Returns the members within a radius around a position." },
     { .name = "GEORADIUSBYMEMBER",
-      .run = cmd_georadiusbymember,
+      .run = run_geo_search,
+      .variant = RADIUS_MEMBER,
       .arity = -5,
       .flags = WRITE | GROWS | MOVABLE_KEYS | COPIES,
       .keys = KEY_FIRST,
@@ -331,7 +315,8 @@ static const struct command rows[] = {
       .syntax = AROUND STORE,
       .summary = "Returns or stores the members within a radius around another member." },
     { .name = "GEORADIUSBYMEMBER_RO",
-      .run = cmd_georadiusbymember,
+      .run = run_geo_search,
+      .variant = RADIUS_MEMBER,
       .arity = -5,
       .flags = READONLY,
       .keys = KEY_FIRST,
@@ -344,7 +329,8 @@ static const struct command rows[] = {
       .syntax = AROUND,
       .summary = "Returns the members within a radius around another member." },
     { .name = "GEOSEARCH",
-      .run = cmd_geosearch,
+      .run = run_geo_search,
+      .variant = SEARCH,
       .arity = -7,
       .flags = READONLY,
       .keys = KEY_FIRST,
@@ -358,7 +344,8 @@ static const struct command rows[] = {
       .syntax = "key " FROM " " BY " [ASC|DESC] [COUNT count [ANY]] " WITH,
       .summary = "Returns the members within a circle or a box." },
     { .name = "GEOSEARCHSTORE",
-      .run = cmd_geosearchstore,
+      .run = run_geo_search,
+      .variant = SEARCH_STORE,
       .arity = -8,
       .flags = WRITE | GROWS | COPIES,
       .keys = { .first = 1, .last = 2, .step = 1 },

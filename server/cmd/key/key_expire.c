@@ -30,8 +30,9 @@ static bool read_expire_conditions(struct call *call, int first, struct conditio
     return true;
 }
 
-static void expire_key(struct call *call, enum ttl_unit unit)
+static void expire_key(struct call *call)
 {
+    enum ttl_unit unit = call_variant(call);
     struct conditions when;
     msec at;
     if (!read_expire_conditions(call, 3, &when)) return;
@@ -48,26 +49,6 @@ static void expire_key(struct call *call, enum ttl_unit unit)
     }
     if (moves) txn_key_expire(call->txn, entry, at);
     resp_integer(call->out, moves);
-}
-
-static void cmd_expire(struct call *call)
-{
-    expire_key(call, TTL_SECONDS);
-}
-
-static void cmd_pexpire(struct call *call)
-{
-    expire_key(call, TTL_MSEC);
-}
-
-static void cmd_expireat(struct call *call)
-{
-    expire_key(call, TTL_UNIX_SECONDS);
-}
-
-static void cmd_pexpireat(struct call *call)
-{
-    expire_key(call, TTL_UNIX_MSEC);
 }
 
 /* ---- of a key, or of one of its members ------------------------------------------------------ */
@@ -151,7 +132,8 @@ static void cmd_pexpiretime(struct call *call)
 
 static const struct command rows[] = {
     { .name = "EXPIRE",
-      .run = cmd_expire,
+      .run = expire_key,
+      .variant = TTL_SECONDS,
       .arity = -3,
       .flags = WRITE | FAST,
       .acl = ACL_KEYSPACE,
@@ -163,7 +145,8 @@ static const struct command rows[] = {
       .syntax = "key seconds [NX|XX|GT|LT]",
       .summary = "Sets the time to live of a key in seconds." },
     { .name = "PEXPIRE",
-      .run = cmd_pexpire,
+      .run = expire_key,
+      .variant = TTL_MSEC,
       .arity = -3,
       .flags = WRITE | FAST,
       .acl = ACL_KEYSPACE,
@@ -175,7 +158,8 @@ static const struct command rows[] = {
       .syntax = "key milliseconds [NX|XX|GT|LT]",
       .summary = "Sets the time to live of a key in milliseconds." },
     { .name = "EXPIREAT",
-      .run = cmd_expireat,
+      .run = expire_key,
+      .variant = TTL_UNIX_SECONDS,
       .arity = -3,
       .flags = WRITE | FAST,
       .acl = ACL_KEYSPACE,
@@ -187,7 +171,8 @@ static const struct command rows[] = {
       .syntax = "key unix-time-seconds [NX|XX|GT|LT]",
       .summary = "Sets the deadline of a key to a Unix time in seconds." },
     { .name = "PEXPIREAT",
-      .run = cmd_pexpireat,
+      .run = expire_key,
+      .variant = TTL_UNIX_MSEC,
       .arity = -3,
       .flags = WRITE | FAST,
       .acl = ACL_KEYSPACE,

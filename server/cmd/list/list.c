@@ -10,41 +10,23 @@ static void push_arguments(struct call *call, struct entry *entry, enum list_end
     resp_integer(call->out, (int64_t)list_count(entry->object.list));
 }
 
-static void push_list(struct call *call, enum list_end end)
+static void push_list(struct call *call)
 {
+    enum list_end end = call_variant(call);
     struct entry *entry;
     if (!find_typed(call, 1, TYPE_LIST, &entry)) return;
     push_arguments(call, entry_or_new(call, 1, entry, TYPE_LIST), end);
 }
 
-static void cmd_lpush(struct call *call)
+static void push_existing_list(struct call *call)
 {
-    push_list(call, LIST_HEAD);
-}
-
-static void cmd_rpush(struct call *call)
-{
-    push_list(call, LIST_TAIL);
-}
-
-static void push_existing_list(struct call *call, enum list_end end)
-{
+    enum list_end end = call_variant(call);
     struct entry *entry;
     if (!find_typed(call, 1, TYPE_LIST, &entry)) return;
     if (entry == NULL)
         resp_integer(call->out, 0);
     else
         push_arguments(call, entry, end);
-}
-
-static void cmd_lpushx(struct call *call)
-{
-    push_existing_list(call, LIST_HEAD);
-}
-
-static void cmd_rpushx(struct call *call)
-{
-    push_existing_list(call, LIST_TAIL);
 }
 
 /* ---- read ------------------------------------------------------------------------------------ */
@@ -263,7 +245,8 @@ static void cmd_lrem(struct call *call)
 
 static const struct command rows[] = {
     { .name = "LPUSH",
-      .run = cmd_lpush,
+      .run = push_list,
+      .variant = LIST_HEAD,
       .arity = -3,
       .flags = WRITE | GROWS | FAST,
       .keys = KEY_FIRST,
@@ -275,7 +258,8 @@ static const struct command rows[] = {
       .syntax = "key element [element ...]",
       .summary = "Prepends one or more elements to a list. Creates the key if it does not exist." },
     { .name = "RPUSH",
-      .run = cmd_rpush,
+      .run = push_list,
+      .variant = LIST_TAIL,
       .arity = -3,
       .flags = WRITE | GROWS | FAST,
       .keys = KEY_FIRST,
@@ -287,7 +271,8 @@ static const struct command rows[] = {
       .syntax = "key element [element ...]",
       .summary = "Appends one or more elements to a list. Creates the key if it does not exist." },
     { .name = "LPUSHX",
-      .run = cmd_lpushx,
+      .run = push_existing_list,
+      .variant = LIST_HEAD,
       .arity = -3,
       .flags = WRITE | GROWS | FAST,
       .keys = KEY_FIRST,
@@ -300,7 +285,8 @@ static const struct command rows[] = {
       .syntax = "key element [element ...]",
       .summary = "Prepends one or more elements to a list, only if the list exists." },
     { .name = "RPUSHX",
-      .run = cmd_rpushx,
+      .run = push_existing_list,
+      .variant = LIST_TAIL,
       .arity = -3,
       .flags = WRITE | GROWS | FAST,
       .keys = KEY_FIRST,

@@ -22,8 +22,9 @@ static void reply_elements(struct call *call, const struct list *list, enum list
     }
 }
 
-static void pop_list(struct call *call, enum list_end end)
+static void pop_list(struct call *call)
 {
+    enum list_end end = call_variant(call);
     struct entry *entry;
     int64_t wanted = 1;
     bool counted = call->argc == 3;
@@ -46,16 +47,6 @@ static void pop_list(struct call *call, enum list_end end)
     if (count == 0) return;
     reply_elements(call, entry->object.list, end, count); /* before the mutator frees them */
     txn_list_pop(call->txn, entry, end, count);
-}
-
-static void cmd_lpop(struct call *call)
-{
-    pop_list(call, LIST_HEAD);
-}
-
-static void cmd_rpop(struct call *call)
-{
-    pop_list(call, LIST_TAIL);
 }
 
 /* ---- the first non-empty list of several keys ------------------------------------------------ */
@@ -86,8 +77,9 @@ static void cmd_blmpop(struct call *call)
 }
 
 /* BLPOP and BRPOP: the reply is [key, element]. */
-static void blocking_list_pop(struct call *call, enum list_end end)
+static void blocking_list_pop(struct call *call)
 {
+    enum list_end end = call_variant(call);
     struct source source;
     msec until;
     int keys = call->argc - 2;
@@ -104,19 +96,10 @@ static void blocking_list_pop(struct call *call, enum list_end end)
     txn_list_pop(call->txn, source.entry, end, 1);
 }
 
-static void cmd_blpop(struct call *call)
-{
-    blocking_list_pop(call, LIST_HEAD);
-}
-
-static void cmd_brpop(struct call *call)
-{
-    blocking_list_pop(call, LIST_TAIL);
-}
-
 static const struct command rows[] = {
     { .name = "LPOP",
-      .run = cmd_lpop,
+      .run = pop_list,
+      .variant = LIST_HEAD,
       .arity = -2,
       .flags = WRITE | FAST,
       .keys = KEY_FIRST,
@@ -130,7 +113,8 @@ static const struct command rows[] = {
       .syntax = "key [count]",
       .summary = "Removes and returns the first elements of a list." },
     { .name = "RPOP",
-      .run = cmd_rpop,
+      .run = pop_list,
+      .variant = LIST_TAIL,
       .arity = -2,
       .flags = WRITE | FAST,
       .keys = KEY_FIRST,
@@ -157,7 +141,8 @@ static const struct command rows[] = {
       .syntax = "numkeys key [key ...] <LEFT | RIGHT> [COUNT count]",
       .summary = "Removes and returns elements from an end of the first non-empty list." },
     { .name = "BLPOP",
-      .run = cmd_blpop,
+      .run = blocking_list_pop,
+      .variant = LIST_HEAD,
       .arity = -3,
       .flags = WRITE | NOSCRIPT | BLOCKING,
       .keys = { .first = 1, .last = -2, .step = 1 },
@@ -171,7 +156,8 @@ static const struct command rows[] = {
       .summary = "Removes and returns the first element of the first non-empty list, or blocks "
                  "until one is available." },
     { .name = "BRPOP",
-      .run = cmd_brpop,
+      .run = blocking_list_pop,
+      .variant = LIST_TAIL,
       .arity = -3,
       .flags = WRITE | NOSCRIPT | BLOCKING,
       .keys = { .first = 1, .last = -2, .step = 1 },

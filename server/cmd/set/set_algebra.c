@@ -195,8 +195,9 @@ static void compute_set_operation(enum operation operation, const struct operand
     reclaim_object(&result->call->txn->store->reclaim, object);
 }
 
-static void reply_set_operation(struct call *call, enum operation operation)
+static void reply_set_operation(struct call *call)
 {
+    enum operation operation = call_variant(call);
     struct operands in;
     if (!read_operands(call, 1, call->argc - 1, &in)) return;
     struct outbuf collected;
@@ -209,8 +210,12 @@ static void reply_set_operation(struct call *call, enum operation operation)
     resp_splice(call->out, &collected);
 }
 
-static void store_set_operation(struct call *call, enum operation operation, enum event event)
+static void store_set_operation(struct call *call)
 {
+    static const enum event events[] = { [INTERSECTION] = EVENT_SINTERSTORE,
+                                         [UNION] = EVENT_SUNIONSTORE,
+                                         [DIFFERENCE] = EVENT_SDIFFSTORE };
+    enum operation operation = call_variant(call);
     struct operands in;
     if (!read_operands(call, 2, call->argc - 2, &in)) return;
     struct object object = object_new(TYPE_SET);
@@ -218,37 +223,7 @@ static void store_set_operation(struct call *call, enum operation operation, enu
     compute_set_operation(operation, &in, &result);
     mem_free(in.sets);
     resp_integer(call->out, (int64_t)set_count(object.set));
-    txn_key_store(call->txn, call->argv[1], object, event);
-}
-
-static void cmd_sinter(struct call *call)
-{
-    reply_set_operation(call, INTERSECTION);
-}
-
-static void cmd_sunion(struct call *call)
-{
-    reply_set_operation(call, UNION);
-}
-
-static void cmd_sdiff(struct call *call)
-{
-    reply_set_operation(call, DIFFERENCE);
-}
-
-static void cmd_sinterstore(struct call *call)
-{
-    store_set_operation(call, INTERSECTION, EVENT_SINTERSTORE);
-}
-
-static void cmd_sunionstore(struct call *call)
-{
-    store_set_operation(call, UNION, EVENT_SUNIONSTORE);
-}
-
-static void cmd_sdiffstore(struct call *call)
-{
-    store_set_operation(call, DIFFERENCE, EVENT_SDIFFSTORE);
+    txn_key_store(call->txn, call->argv[1], object, events[operation]);
 }
 
 /* ---- SINTERCARD, SUNIONCARD, SDIFFCARD ------------------------------------------------------- */
@@ -260,8 +235,9 @@ static int find_card_keys(int argc, const struct bytes *argv, int *positions)
 
 /* Runs a command with the arguments "numkeys key ... [APPROX] [LIMIT limit]". Only unions accept
  * APPROX, which permits an estimate; the count is exact all the same. */
-static void count_set_operation(struct call *call, enum operation operation)
+static void count_set_operation(struct call *call)
 {
+    enum operation operation = call_variant(call);
     int64_t keys, limit = 0;
     struct operands in;
     if (!arg_range(call, 1, 1, INT64_MAX, &keys, ERR_NUMKEYS)) return;
@@ -282,21 +258,6 @@ static void count_set_operation(struct call *call, enum operation operation)
     compute_set_operation(operation, &in, &result);
     mem_free(in.sets);
     resp_integer(call->out, (int64_t)result.count);
-}
-
-static void cmd_sintercard(struct call *call)
-{
-    count_set_operation(call, INTERSECTION);
-}
-
-static void cmd_sunioncard(struct call *call)
-{
-    count_set_operation(call, UNION);
-}
-
-static void cmd_sdiffcard(struct call *call)
-{
-    count_set_operation(call, DIFFERENCE);
 }
 
 /* ---- SMOVE ----------------------------------------------------------------------------------- */
@@ -334,7 +295,8 @@ static void cmd_smove(struct call *call)
 
 static const struct command rows[] = {
     { .name = "SINTER",
-      .run = cmd_sinter,
+      .run = reply_set_operation,
+      .variant = INTERSECTION,
       .arity = -2,
       .flags = READONLY | COPIES,
       .keys = KEY_RANGE(1, -1),
@@ -347,7 +309,8 @@ static const struct command rows[] = {
       .syntax = "key [key ...]",
       .summary = "Returns the intersection of sets." },
     { .name = "SINTERSTORE",
-      .run = cmd_sinterstore,
+      .run = store_set_operation,
+      .variant = INTERSECTION,
       .arity = -3,
       .flags = WRITE | GROWS | COPIES,
       .keys = KEY_RANGE(1, -1),
@@ -360,7 +323,8 @@ static const struct command rows[] = {
       .syntax = "destination key [key ...]",
       .summary = "Stores the intersection of sets in a key." },
     { .name = "SINTERCARD",
-      .run = cmd_sintercard,
+      .run = count_set_operation,
+      .variant = INTERSECTION,
       .arity = -3,
       .flags = READONLY | MOVABLE_KEYS,
       .find_keys = find_card_keys,
@@ -374,7 +338,8 @@ static const struct command rows[] = {
       .syntax = "numkeys key [key ...] [LIMIT limit]",
       .summary = "Returns the number of members in the intersection of sets, up to a limit." },
     { .name = "SUNIONCARD",
-      .run = cmd_sunioncard,
+      .run = count_set_operation,
+      .variant = UNION,
       .arity = -3,
       .flags = READONLY | MOVABLE_KEYS | COPIES,
       .find_keys = find_card_keys,
@@ -388,7 +353,8 @@ static const struct command rows[] = {
       .summary = "Returns the number of members in the union of sets, up to a limit. It is exact "
                  "even with APPROX." },
     { .name = "SDIFFCARD",
-      .run = cmd_sdiffcard,
+      .run = count_set_operation,
+      .variant = DIFFERENCE,
       .arity = -3,
       .flags = READONLY | MOVABLE_KEYS | COPIES,
       .find_keys = find_card_keys,
@@ -404,7 +370,8 @@ static const struct command rows[] = {
           "Returns the number of members of the first set that are in none of the others, up "
           "to a limit." },
     { .name = "SUNION",
-      .run = cmd_sunion,
+      .run = reply_set_operation,
+      .variant = UNION,
       .arity = -2,
       .flags = READONLY | COPIES,
       .keys = KEY_RANGE(1, -1),
@@ -416,7 +383,8 @@ static const struct command rows[] = {
       .syntax = "key [key ...]",
       .summary = "Returns the union of sets." },
     { .name = "SUNIONSTORE",
-      .run = cmd_sunionstore,
+      .run = store_set_operation,
+      .variant = UNION,
       .arity = -3,
       .flags = WRITE | GROWS | COPIES,
       .keys = KEY_RANGE(1, -1),
@@ -428,7 +396,8 @@ static const struct command rows[] = {
       .syntax = "destination key [key ...]",
       .summary = "Stores the union of sets in a key." },
     { .name = "SDIFF",
-      .run = cmd_sdiff,
+      .run = reply_set_operation,
+      .variant = DIFFERENCE,
       .arity = -2,
       .flags = READONLY | COPIES,
       .keys = KEY_RANGE(1, -1),
@@ -440,7 +409,8 @@ static const struct command rows[] = {
       .syntax = "key [key ...]",
       .summary = "Returns the members of the first set that are in none of the others." },
     { .name = "SDIFFSTORE",
-      .run = cmd_sdiffstore,
+      .run = store_set_operation,
+      .variant = DIFFERENCE,
       .arity = -3,
       .flags = WRITE | GROWS | COPIES,
       .keys = KEY_RANGE(1, -1),

@@ -9,8 +9,9 @@ static void cmd_xlen(struct call *call)
     resp_integer(call->out, entry != NULL ? (int64_t)stream_count(entry->object.stream) : 0);
 }
 
-static void reply_range(struct call *call, bool back)
+static void reply_range(struct call *call)
 {
+    bool back = call_variant(call);
     struct id_range range;
     struct entry *entry;
     int64_t limit = INT64_MAX;
@@ -51,16 +52,6 @@ static void reply_range(struct call *call, bool back)
         reply_stream_entry(call->out, &item);
 }
 
-static void cmd_xrange(struct call *call)
-{
-    reply_range(call, false);
-}
-
-static void cmd_xrevrange(struct call *call)
-{
-    reply_range(call, true);
-}
-
 static const struct command rows[] = {
     { .name = "XLEN",
       .run = cmd_xlen,
@@ -75,7 +66,8 @@ static const struct command rows[] = {
       .syntax = "key",
       .summary = "Returns the number of entries in a stream." },
     { .name = "XRANGE",
-      .run = cmd_xrange,
+      .run = reply_range,
+      .variant = false,
       .arity = -4,
       .flags = READONLY,
       .keys = KEY_FIRST,
@@ -89,7 +81,8 @@ static const struct command rows[] = {
       .syntax = "key start end [COUNT count]",
       .summary = "Returns the entries of a stream whose IDs are in an interval." },
     { .name = "XREVRANGE",
-      .run = cmd_xrevrange,
+      .run = reply_range,
+      .variant = true,
       .arity = -4,
       .flags = READONLY,
       .keys = KEY_FIRST,

@@ -179,22 +179,13 @@ static void cmd_setnx(struct call *call)
     resp_integer(call->out, !taken);
 }
 
-static void set_with_ttl(struct call *call, enum ttl_unit unit)
+static void set_with_ttl(struct call *call)
 {
+    enum ttl_unit unit = call_variant(call);
     struct string_set how = { .event = EVENT_SET };
     if (!arg_deadline(call, 2, unit, true, &how.at)) return;
     txn_string_set(call->txn, call->argv[1], call->argv[3], &how);
     reply_ok(call);
-}
-
-static void cmd_setex(struct call *call)
-{
-    set_with_ttl(call, TTL_SECONDS);
-}
-
-static void cmd_psetex(struct call *call)
-{
-    set_with_ttl(call, TTL_MSEC);
 }
 
 static void cmd_get(struct call *call)
@@ -421,7 +412,8 @@ static const struct command rows[] = {
       .syntax = "key value",
       .summary = "Sets the string value of a key, only if the key does not exist." },
     { .name = "SETEX",
-      .run = cmd_setex,
+      .run = set_with_ttl,
+      .variant = TTL_SECONDS,
       .arity = 4,
       .flags = WRITE | GROWS,
       .keys = KEY_FIRST,
@@ -433,7 +425,8 @@ static const struct command rows[] = {
       .syntax = "key seconds value",
       .summary = "Sets the string value of a key and its time to live in seconds." },
     { .name = "PSETEX",
-      .run = cmd_psetex,
+      .run = set_with_ttl,
+      .variant = TTL_MSEC,
       .arity = 4,
       .flags = WRITE | GROWS,
       .keys = KEY_FIRST,

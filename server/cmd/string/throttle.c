@@ -48,8 +48,9 @@ static int64_t round_up(int64_t ns, int64_t unit)
     return ns < 0 ? -1 : ns / unit + (ns % unit != 0);
 }
 
-static void throttle(struct call *call, int64_t unit)
+static void throttle(struct call *call)
 {
+    int64_t unit = call_variant(call);
     struct rate rate;
     struct entry *entry;
     if (!read_rate(call, unit, &rate)) return;
@@ -100,16 +101,6 @@ static void throttle(struct call *call, int64_t unit)
     resp_integer(call->out, round_up(reset_after, unit));
 }
 
-static void cmd_throttle(struct call *call)
-{
-    throttle(call, 1000 * NS_PER_MS);
-}
-
-static void cmd_throttlems(struct call *call)
-{
-    throttle(call, NS_PER_MS);
-}
-
 #define THROTTLE_ROW                                                                               \
     .arity = -5, .flags = WRITE | GROWS | FAST, .keys = KEY_FIRST,                                 \
     .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE, .since = "0.2.0",                               \
@@ -119,7 +110,8 @@ static void cmd_throttlems(struct call *call)
 
 static const struct command rows[] = {
     { .name = "CL.THROTTLE",
-      .run = cmd_throttle,
+      .run = throttle,
+      .variant = 1000 * NS_PER_MS,
       .origin = "redis-cell",
       .replies = REPLIES("[integer integer integer integer integer]: 1 if the actions are refused, "
                          "else 0; the most actions at once; how many are left; seconds until the "
@@ -130,7 +122,8 @@ static const struct command rows[] = {
                  "spaced. A quantity of 0 changes nothing.",
       THROTTLE_ROW },
     { .name = "CL.THROTTLEMS",
-      .run = cmd_throttlems,
+      .run = throttle,
+      .variant = NS_PER_MS,
       .replies = REPLIES("[integer integer integer integer integer]: as CL.THROTTLE, with times in "
                          "milliseconds"),
       .syntax = "key max-burst count period-milliseconds [quantity]",

@@ -208,8 +208,9 @@ static void cmd_zmscore(struct call *call)
 }
 
 /* ZRANK and ZREVRANK: "key member [WITHSCORE]". */
-static void reply_rank(struct call *call, bool from_the_end)
+static void reply_rank(struct call *call)
 {
+    bool from_the_end = call_variant(call);
     struct entry *entry;
     size_t rank;
     bool with_score = call->argc > 3;
@@ -230,16 +231,6 @@ static void reply_rank(struct call *call, bool from_the_end)
     if (with_score) resp_array(call->out, 2);
     resp_integer(call->out, (int64_t)rank);
     if (with_score) reply_score(call, entry, call->argv[2]);
-}
-
-static void cmd_zrank(struct call *call)
-{
-    reply_rank(call, false);
-}
-
-static void cmd_zrevrank(struct call *call)
-{
-    reply_rank(call, true);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -341,7 +332,8 @@ static const struct command rows[] = {
       .syntax = "key member [member ...]",
       .summary = "Returns the scores of one or more members of a sorted set." },
     { .name = "ZRANK",
-      .run = cmd_zrank,
+      .run = reply_rank,
+      .variant = false,
       .arity = -3,
       .flags = READONLY | FAST,
       .keys = KEY_FIRST,
@@ -354,7 +346,8 @@ static const struct command rows[] = {
       .syntax = "key member [WITHSCORE]",
       .summary = "Returns the rank of a member of a sorted set, by ascending score." },
     { .name = "ZREVRANK",
-      .run = cmd_zrevrank,
+      .run = reply_rank,
+      .variant = true,
       .arity = -3,
       .flags = READONLY | FAST,
       .keys = KEY_FIRST,

@@ -26,6 +26,7 @@ struct source {
 
 enum aggregate { AGGREGATE_SUM, AGGREGATE_MIN, AGGREGATE_MAX };
 enum operation { UNION, INTER, DIFF };
+enum { CARD = DIFF + 1 }; /* variant of the row of ZINTERCARD; the others are operations */
 
 /* The operation with its sources and options. */
 struct algebra {
@@ -256,8 +257,12 @@ static void compute_zset_operation(struct call *call, struct algebra *a)
     object_free(&result);
 }
 
-static void run_zset_operation(struct call *call, struct algebra a)
+static void run_zset_operation(struct call *call)
 {
+    int variant = call_variant(call);
+    struct algebra a = { .operation = variant == CARD ? INTER : variant,
+                         .is_stored = call->command.row->flags & WRITE,
+                         .only_count = variant == CARD };
     int at = a.is_stored ? 2 : 1;
     int64_t count;
     if (!arg_int64(call, at, &count)) return;
@@ -287,41 +292,6 @@ static void run_zset_operation(struct call *call, struct algebra a)
     mem_free(a.sources);
 }
 
-static void cmd_zunion(struct call *call)
-{
-    run_zset_operation(call, (struct algebra){ .operation = UNION });
-}
-
-static void cmd_zinter(struct call *call)
-{
-    run_zset_operation(call, (struct algebra){ .operation = INTER });
-}
-
-static void cmd_zdiff(struct call *call)
-{
-    run_zset_operation(call, (struct algebra){ .operation = DIFF });
-}
-
-static void cmd_zunionstore(struct call *call)
-{
-    run_zset_operation(call, (struct algebra){ .operation = UNION, .is_stored = true });
-}
-
-static void cmd_zinterstore(struct call *call)
-{
-    run_zset_operation(call, (struct algebra){ .operation = INTER, .is_stored = true });
-}
-
-static void cmd_zdiffstore(struct call *call)
-{
-    run_zset_operation(call, (struct algebra){ .operation = DIFF, .is_stored = true });
-}
-
-static void cmd_zintercard(struct call *call)
-{
-    run_zset_operation(call, (struct algebra){ .operation = INTER, .only_count = true });
-}
-
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 #define READ_KEYS                                                                                  \
@@ -342,7 +312,8 @@ static void cmd_zintercard(struct call *call)
 
 static const struct command rows[] = {
     { .name = "ZUNION",
-      .run = cmd_zunion,
+      .run = run_zset_operation,
+      .variant = UNION,
       .arity = -3,
       READ_KEYS,
       .since = "6.2.0",
@@ -352,7 +323,8 @@ static const struct command rows[] = {
       .syntax = JOINED " [WITHSCORES]",
       .summary = "Returns the union of sorted sets." },
     { .name = "ZINTER",
-      .run = cmd_zinter,
+      .run = run_zset_operation,
+      .variant = INTER,
       .arity = -3,
       READ_KEYS,
       .since = "6.2.0",
@@ -362,7 +334,8 @@ static const struct command rows[] = {
       .syntax = JOINED " [WITHSCORES]",
       .summary = "Returns the intersection of sorted sets." },
     { .name = "ZDIFF",
-      .run = cmd_zdiff,
+      .run = run_zset_operation,
+      .variant = DIFF,
       .arity = -3,
       READ_KEYS,
       .since = "6.2.0",
@@ -372,7 +345,8 @@ static const struct command rows[] = {
       .syntax = "numkeys key [key ...] [WITHSCORES]",
       .summary = "Returns the members of the first sorted set that are in none of the others." },
     { .name = "ZUNIONSTORE",
-      .run = cmd_zunionstore,
+      .run = run_zset_operation,
+      .variant = UNION,
       .arity = -4,
       STORE_KEYS,
       .since = "2.0.0",
@@ -382,7 +356,8 @@ static const struct command rows[] = {
       .syntax = "destination " JOINED,
       .summary = "Stores the union of sorted sets in a key." },
     { .name = "ZINTERSTORE",
-      .run = cmd_zinterstore,
+      .run = run_zset_operation,
+      .variant = INTER,
       .arity = -4,
       STORE_KEYS,
       .since = "2.0.0",
@@ -392,7 +367,8 @@ static const struct command rows[] = {
       .syntax = "destination " JOINED,
       .summary = "Stores the intersection of sorted sets in a key." },
     { .name = "ZDIFFSTORE",
-      .run = cmd_zdiffstore,
+      .run = run_zset_operation,
+      .variant = DIFF,
       .arity = -4,
       STORE_KEYS,
       .since = "6.2.0",
@@ -403,7 +379,8 @@ static const struct command rows[] = {
       .summary =
           "Stores in a key the members of the first sorted set that are in none of the others." },
     { .name = "ZINTERCARD",
-      .run = cmd_zintercard,
+      .run = run_zset_operation,
+      .variant = CARD,
       .arity = -3,
       READ_KEYS,
       .since = "7.0.0",

@@ -60,8 +60,9 @@ static void cmd_bzmpop(struct call *call)
 }
 
 /* BZPOPMIN and BZPOPMAX: the reply is [key, member, score]. */
-static void blocking_zset_pop(struct call *call, bool highest)
+static void blocking_zset_pop(struct call *call)
 {
+    bool highest = call_variant(call);
     struct source source;
     struct zset_iter iter;
     msec until;
@@ -78,16 +79,6 @@ static void blocking_zset_pop(struct call *call, bool highest)
     iter_begin_at_end(&iter, source.entry->object.zset, highest);
     reply_popped(call, &iter, highest);
     remove_popped(call, source.entry, highest, 1);
-}
-
-static void cmd_bzpopmin(struct call *call)
-{
-    blocking_zset_pop(call, false);
-}
-
-static void cmd_bzpopmax(struct call *call)
-{
-    blocking_zset_pop(call, true);
 }
 
 static const struct command rows[] = {
@@ -107,7 +98,8 @@ static const struct command rows[] = {
       .summary = "Removes and returns the members with the lowest or highest scores of the first "
                  "non-empty sorted set." },
     { .name = "BZPOPMIN",
-      .run = cmd_bzpopmin,
+      .run = blocking_zset_pop,
+      .variant = false,
       .arity = -3,
       .flags = WRITE | NOSCRIPT | BLOCKING | FAST,
       .keys = { .first = 1, .last = -2, .step = 1 },
@@ -121,7 +113,8 @@ static const struct command rows[] = {
       .summary = "Removes and returns the member with the lowest score of the first non-empty "
                  "sorted set, or blocks until one is available." },
     { .name = "BZPOPMAX",
-      .run = cmd_bzpopmax,
+      .run = blocking_zset_pop,
+      .variant = true,
       .arity = -3,
       .flags = WRITE | NOSCRIPT | BLOCKING | FAST,
       .keys = { .first = 1, .last = -2, .step = 1 },

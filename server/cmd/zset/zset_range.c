@@ -81,9 +81,9 @@ static void cmd_zrangestore(struct call *call)
 
 /* ---- count ----------------------------------------------------------------------------------- */
 
-static void count_range(struct call *call, enum range_by by)
+static void count_range(struct call *call)
 {
-    struct range range = { .by = by };
+    struct range range = { .by = call_variant(call) };
     struct entry *entry;
     if (!range_parse_bounds(call, &range, 2, 3)) return;
     if (!find_typed_counted(call, 1, TYPE_ZSET, &entry)) return;
@@ -92,51 +92,30 @@ static void count_range(struct call *call, enum range_by by)
     resp_integer(call->out, (int64_t)span_count(&span));
 }
 
-static void cmd_zcount(struct call *call)
-{
-    count_range(call, BY_SCORE);
-}
-
-static void cmd_zlexcount(struct call *call)
-{
-    count_range(call, BY_LEX);
-}
-
 /* ---- remove ---------------------------------------------------------------------------------- */
 
-static void remove_range(struct call *call, enum range_by by, enum event event)
+static void remove_range(struct call *call)
 {
-    struct range range = { .by = by };
+    static const enum event events[] = { [BY_RANK] = EVENT_ZREMRANGEBYRANK,
+                                         [BY_SCORE] = EVENT_ZREMRANGEBYSCORE,
+                                         [BY_LEX] = EVENT_ZREMRANGEBYLEX };
+    struct range range = { .by = call_variant(call) };
     struct entry *entry;
     if (!range_parse_bounds(call, &range, 2, 3)) return;
     if (!find_typed(call, 1, TYPE_ZSET, &entry)) return;
     struct span span = { 0 };
     if (entry != NULL) {
         span = range_find(entry->object.zset, &range);
-        txn_zset_remove_ranks(call->txn, entry, span.from, span.to, event);
+        txn_zset_remove_ranks(call->txn, entry, span.from, span.to, events[range.by]);
     }
     resp_integer(call->out, (int64_t)span_count(&span));
 }
 
-static void cmd_zremrangebyrank(struct call *call)
-{
-    remove_range(call, BY_RANK, EVENT_ZREMRANGEBYRANK);
-}
-
-static void cmd_zremrangebyscore(struct call *call)
-{
-    remove_range(call, BY_SCORE, EVENT_ZREMRANGEBYSCORE);
-}
-
-static void cmd_zremrangebylex(struct call *call)
-{
-    remove_range(call, BY_LEX, EVENT_ZREMRANGEBYLEX);
-}
-
 /* ---- pop ------------------------------------------------------------------------------------- */
 
-static void pop_zset(struct call *call, bool highest, enum event event)
+static void pop_zset(struct call *call)
 {
+    bool highest = call_variant(call);
     int64_t wanted = 1;
     struct entry *entry;
     if (call->argc > 3) {
@@ -154,17 +133,8 @@ static void pop_zset(struct call *call, bool highest, enum event event)
     span.reverse = highest;
     span = span_limited(span, 0, wanted);
     span_reply(call, entry->object.zset, &span, counted ? SCORES_PAIRED : SCORES_FLAT);
-    txn_zset_remove_ranks(call->txn, entry, span.from, span.to, event);
-}
-
-static void cmd_zpopmin(struct call *call)
-{
-    pop_zset(call, false, EVENT_ZPOPMIN);
-}
-
-static void cmd_zpopmax(struct call *call)
-{
-    pop_zset(call, true, EVENT_ZPOPMAX);
+    txn_zset_remove_ranks(call->txn, entry, span.from, span.to,
+                          highest ? EVENT_ZPOPMAX : EVENT_ZPOPMIN);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -264,7 +234,8 @@ static const struct command rows[] = {
       .summary = "Copies a range of a sorted set, by rank, score or lexicographical order, to "
                  "another sorted set." },
     { .name = "ZCOUNT",
-      .run = cmd_zcount,
+      .run = count_range,
+      .variant = BY_SCORE,
       .arity = 4,
       .flags = READONLY | FAST,
       .keys = KEY_FIRST,
@@ -275,7 +246,8 @@ static const struct command rows[] = {
       .syntax = "key min max",
       .summary = "Returns the number of members of a sorted set in a range of scores." },
     { .name = "ZLEXCOUNT",
-      .run = cmd_zlexcount,
+      .run = count_range,
+      .variant = BY_LEX,
       .arity = 4,
       .flags = READONLY | FAST,
       .keys = KEY_FIRST,
@@ -287,7 +259,8 @@ static const struct command rows[] = {
       .summary = "Returns the number of members of a sorted set in a lexicographical range. All "
                  "scores must be equal." },
     { .name = "ZREMRANGEBYRANK",
-      .run = cmd_zremrangebyrank,
+      .run = remove_range,
+      .variant = BY_RANK,
       .arity = 4,
       .flags = WRITE,
       .keys = KEY_FIRST,
@@ -299,7 +272,8 @@ static const struct command rows[] = {
       .syntax = "key start stop",
       .summary = "Removes the members of a sorted set in a range of ranks." },
     { .name = "ZREMRANGEBYSCORE",
-      .run = cmd_zremrangebyscore,
+      .run = remove_range,
+      .variant = BY_SCORE,
       .arity = 4,
       .flags = WRITE,
       .keys = KEY_FIRST,
@@ -311,7 +285,8 @@ static const struct command rows[] = {
       .syntax = "key min max",
       .summary = "Removes the members of a sorted set in a range of scores." },
     { .name = "ZREMRANGEBYLEX",
-      .run = cmd_zremrangebylex,
+      .run = remove_range,
+      .variant = BY_LEX,
       .arity = 4,
       .flags = WRITE,
       .keys = KEY_FIRST,
@@ -324,7 +299,8 @@ static const struct command rows[] = {
       .summary = "Removes the members of a sorted set in a lexicographical range. All scores must "
                  "be equal." },
     { .name = "ZPOPMIN",
-      .run = cmd_zpopmin,
+      .run = pop_zset,
+      .variant = false,
       .arity = -2,
       .flags = WRITE | FAST,
       .keys = KEY_FIRST,
@@ -338,7 +314,8 @@ static const struct command rows[] = {
       .syntax = "key [count]",
       .summary = "Removes and returns the members of a sorted set with the lowest scores." },
     { .name = "ZPOPMAX",
-      .run = cmd_zpopmax,
+      .run = pop_zset,
+      .variant = true,
       .arity = -2,
       .flags = WRITE | FAST,
       .keys = KEY_FIRST,
