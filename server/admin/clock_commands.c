@@ -46,10 +46,8 @@ static void cmd_clock_advance(struct call *call)
     msec ttl, at;
     struct clock *clock = stepped_clock(call);
     if (clock == NULL || !arg_int64(call, 2, &ttl)) return;
-    if (ttl < 0 || !instant_after(clock_now(clock), ttl, &at)) {
-        fail(call, ERR_CLOCK_BACK);
+    if (fail_if(call, ttl < 0 || !instant_after(clock_now(clock), ttl, &at), ERR_CLOCK_BACK))
         return;
-    }
     move_clock(clock, at);
 }
 

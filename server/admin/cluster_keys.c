@@ -105,10 +105,7 @@ void cluster_reply_count(struct call *call)
 {
     int64_t slot;
     if (!arg_int64(call, 2, &slot)) return;
-    if (slot < 0 || slot >= SLOTS) {
-        fail(call, ERR_SLOT);
-        return;
-    }
+    if (fail_if(call, slot < 0 || slot >= SLOTS, ERR_SLOT)) return;
     ask(call, question_new(call, (int)slot, SIZE_MAX));
 }
 
@@ -116,10 +113,7 @@ void cluster_reply_keys(struct call *call)
 {
     int64_t slot, most;
     if (!arg_int64(call, 2, &slot) || !arg_int64(call, 3, &most)) return;
-    if (slot < 0 || slot >= SLOTS || most < 0) {
-        fail(call, ERR_SLOT_OR_COUNT);
-        return;
-    }
+    if (fail_if(call, slot < 0 || slot >= SLOTS || most < 0, ERR_SLOT_OR_COUNT)) return;
     struct question *question = question_new(call, (int)slot, (size_t)most);
     question->names = true;
     ask(call, question);

@@ -239,10 +239,7 @@ static bool set_prepares(const struct call *call)
 static void cmd_config_set(struct call *call)
 {
     const struct config_context *context = call->context;
-    if (call->argc % 2 != 0 || call->argc > 2 + 2 * PAIRS_MAX) {
-        fail(call, ERR_SYNTAX);
-        return;
-    }
+    if (fail_if(call, call->argc % 2 != 0 || call->argc > 2 + 2 * PAIRS_MAX, ERR_SYNTAX)) return;
     int count = (call->argc - 2) / 2;
     struct change changes[PAIRS_MAX] = { 0 };
     if (!find_options(call, changes, count)) return;

@@ -29,10 +29,9 @@ static void debug_clock(struct call *call)
     struct clock *clock = ((const struct debug_context *)call->context)->clock;
     msec value = clock_now(clock);
     if (call->argc == 4 && !arg_int64(call, 3, &value)) return;
-    if (call->argc == 4 && arg_is(call, 2, "HOLD") && !instant_ok(value)) {
-        fail(call, ERR_OUT_OF_RANGE);
+    if (fail_if(call, call->argc == 4 && arg_is(call, 2, "HOLD") && !instant_ok(value),
+                ERR_OUT_OF_RANGE))
         return;
-    }
     if (call->argc <= 4 && arg_is(call, 2, "HOLD"))
         clock_hold(clock, value);
     else if (call->argc == 4 && arg_is(call, 2, "STEP"))
@@ -122,10 +121,7 @@ static void cmd_debug(struct call *call)
 {
     const struct debug_context *context = call->context;
     enum conf_allowed allow = (enum conf_allowed)context->conf->enable_debug_command;
-    if (!admin_allows(allow, call->session)) {
-        fail(call, ERR_DEBUG_DISABLED);
-        return;
-    }
+    if (fail_if(call, !admin_allows(allow, call->session), ERR_DEBUG_DISABLED)) return;
     for (size_t i = 0; i < sizeof(tools) / sizeof(tools[0]); i++) {
         if (!arg_is(call, 1, tools[i].name)) continue;
         if (call->argc < tools[i].min_args || call->argc > tools[i].max_args) break;

@@ -280,14 +280,10 @@ static void reply_nothing(void *ctx, const char *name)
 void cmd_expiry_why(struct call *call)
 {
     struct txn *txn = call->txn;
-    if (call->argc != 3 && (call->argc != 5 || !arg_is(call, 3, "MEMBER"))) {
-        fail(call, ERR_EXPIRY_WHY_OPTION);
+    if (fail_if(call, call->argc != 3 && (call->argc != 5 || !arg_is(call, 3, "MEMBER")),
+                ERR_EXPIRY_WHY_OPTION))
         return;
-    }
-    if (txn->store->trail == NULL) {
-        fail(call, ERR_EXPIRY_WHY_OFF);
-        return;
-    }
+    if (fail_if(call, txn->store->trail == NULL, ERR_EXPIRY_WHY_OFF)) return;
     /* Removes what has expired. A replica, and a server during CLIENT PAUSE, may not. */
     if (!txn->no_expiry) txn_find_without_lru(txn, call->argv[2]);
     const struct why_question question = {

@@ -17,10 +17,7 @@ static void cmd_save(struct call *call)
 static void cmd_bgsave(struct call *call)
 {
     bool or_schedule = call->argc == 2 && arg_is(call, 1, "SCHEDULE");
-    if (call->argc > 1 && !or_schedule) {
-        fail(call, ERR_SYNTAX);
-        return;
-    }
+    if (fail_if(call, call->argc > 1 && !or_schedule, ERR_SYNTAX)) return;
     switch (persist_begin_save(call->context, or_schedule)) {
     case PERSIST_DONE: resp_status(call->out, "Background saving started"); break;
     case PERSIST_SCHEDULED: resp_status(call->out, "Background saving scheduled"); break;

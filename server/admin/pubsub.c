@@ -42,10 +42,9 @@ static unsigned count_of(const struct call *call, enum pubsub_kind kind)
 static void subscribe(struct call *call)
 {
     enum pubsub_kind kind = call_variant(call);
-    if (kind == PUBSUB_SHARD && call->session->multi != NULL) {
-        fail(call, ERR_SSUBSCRIBE_IN_MULTI);
+    if (fail_if(call, kind == PUBSUB_SHARD && call->session->multi != NULL,
+                ERR_SSUBSCRIBE_IN_MULTI))
         return;
-    }
     for (int i = 1; i < call->argc; i++) {
         pubsub_subscribe(pubsub_of(call), call->session, kind, call->argv[i]);
         confirm(call, &call->argv[i], count_of(call, kind));

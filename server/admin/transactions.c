@@ -7,10 +7,7 @@
 
 static void cmd_multi(struct call *call)
 {
-    if (call->session->multi != NULL) {
-        fail(call, ERR_MULTI_NESTED);
-        return;
-    }
+    if (fail_if(call, call->session->multi != NULL, ERR_MULTI_NESTED)) return;
     multi_begin(call->session);
     reply_ok(call);
 }
@@ -24,10 +21,7 @@ static void end_transaction(struct engine *engine, struct session *session)
 
 static void cmd_discard(struct call *call)
 {
-    if (call->session->multi == NULL) {
-        fail(call, ERR_DISCARD_ALONE);
-        return;
-    }
+    if (fail_if(call, call->session->multi == NULL, ERR_DISCARD_ALONE)) return;
     end_transaction(call->context, call->session);
     reply_ok(call);
 }
@@ -46,10 +40,7 @@ static void cmd_exec(struct call *call)
 {
     struct engine *engine = call->context;
     struct session *session = call->session;
-    if (session->multi == NULL) {
-        fail(call, ERR_EXEC_ALONE);
-        return;
-    }
+    if (fail_if(call, session->multi == NULL, ERR_EXEC_ALONE)) return;
     watch_each(session, check_watched_key, call);
     if (multi_broken(session)) {
         fail(call, ERR_EXECABORT);
@@ -68,10 +59,7 @@ static void cmd_watch(struct call *call)
 {
     struct engine *engine = call->context;
     struct session *session = call->session;
-    if (session->multi != NULL) {
-        fail(call, ERR_WATCH_IN_MULTI);
-        return;
-    }
+    if (fail_if(call, session->multi != NULL, ERR_WATCH_IN_MULTI)) return;
     for (int i = 1; i < call->argc && !session->watch_touched; i++) {
         bool exists = txn_find_without_lru(call->txn, call->argv[i]) != NULL;
         watch_add(engine->watch, session, session->db, call->argv[i], exists);

@@ -130,10 +130,7 @@ void cmd_failover(struct call *call)
     enum error why;
     if (call->argc == 2 && arg_is(call, 1, "ABORT")) {
         struct failover *failover = replication_failover(replication);
-        if (failover_state(failover) == FAILOVER_NONE) {
-            fail(call, ERR_NO_FAILOVER);
-            return;
-        }
+        if (fail_if(call, failover_state(failover) == FAILOVER_NONE, ERR_NO_FAILOVER)) return;
         failover_abort(failover, "aborted by FAILOVER ABORT");
         reply_ok(call);
         return;

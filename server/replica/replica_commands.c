@@ -127,10 +127,7 @@ static void cmd_replconf(struct call *call)
     struct replication *replication = call->context;
     bool ours = false;
     int64_t number;
-    if (call->argc % 2 == 0) {
-        fail(call, ERR_SYNTAX);
-        return;
-    }
+    if (fail_if(call, call->argc % 2 == 0, ERR_SYNTAX)) return;
     for (int i = 1; i + 1 < call->argc; i += 2) {
         if (arg_is(call, i, "ACK")) {
             take_acknowledgement(call, i);
@@ -142,10 +139,9 @@ static void cmd_replconf(struct call *call)
             if (!arg_int64(call, i + 1, &number)) return;
             replica_set_port(replica, number);
         } else if (arg_is(call, i, "ip-address")) {
-            if (!replica_set_address(replica, call->argv[i + 1])) {
-                fail(call, ERR_REPLCONF_ADDRESS);
+            if (fail_if(call, !replica_set_address(replica, call->argv[i + 1]),
+                        ERR_REPLCONF_ADDRESS))
                 return;
-            }
         } else if (arg_is(call, i, "capa")) {
             if (arg_is(call, i + 1, "eof")) replica_add_ability(replica, REPLICA_TAKES_MARK);
             if (arg_is(call, i + 1, "psync2")) replica_add_ability(replica, REPLICA_CONTINUES);
@@ -190,28 +186,21 @@ static void cmd_replicaof(struct call *call)
     struct replication *replication = call->context;
     char host[HOST_LEN_MAX + 1];
     int64_t port;
-    if (failover_state(replication_failover(replication)) != FAILOVER_NONE) {
-        fail(call, ERR_REPLICAOF_FAILOVER);
+    if (fail_if(call, failover_state(replication_failover(replication)) != FAILOVER_NONE,
+                ERR_REPLICAOF_FAILOVER))
         return;
-    }
     if (arg_is(call, 1, "NO") && arg_is(call, 2, "ONE")) {
         replication_promote(replication);
         reply_ok(call);
         return;
     }
-    if (call->session->replica != NULL) {
-        fail(call, ERR_REPLICAOF_REPLICA);
-        return;
-    }
+    if (fail_if(call, call->session->replica != NULL, ERR_REPLICAOF_REPLICA)) return;
     if (!arg_range(call, 2, 0, 65535, &port, ERR_MASTER_PORT)) return;
     struct bytes name = call->argv[1];
     bool good = name.len > 0 && name.len <= HOST_LEN_MAX;
     for (size_t i = 0; i < name.len && good; i++)
         good = name.data[i] > ' ' && name.data[i] <= '~';
-    if (!good) {
-        fail(call, ERR_MASTER_HOST);
-        return;
-    }
+    if (fail_if(call, !good, ERR_MASTER_HOST)) return;
     memcpy(host, name.data, name.len);
     host[name.len] = '\0';
     struct replication_report report = replication_report(replication);
@@ -288,10 +277,7 @@ static void cmd_wait(struct call *call)
 {
     struct wait_for what = { .offset = call->session->streamed_at };
     int64_t replicas;
-    if (replication_report(call->context).follows) {
-        fail(call, ERR_WAIT_ON_REPLICA);
-        return;
-    }
+    if (fail_if(call, replication_report(call->context).follows, ERR_WAIT_ON_REPLICA)) return;
     if (!arg_int64(call, 1, &replicas) || !parse_wait_time(call, 2, &what.ttl)) return;
     what.replicas = replicas > 0 ? (size_t)replicas : 0;
     wait_for(call, &what);
@@ -306,14 +292,9 @@ static void cmd_waitaof(struct call *call)
     if (!arg_range(call, 1, 0, 1, &local, ERR_OUT_OF_RANGE)) return;
     if (!arg_range(call, 2, 0, INT64_MAX, &replicas, ERR_NOT_POSITIVE)) return;
     if (!parse_wait_time(call, 3, &what.ttl)) return;
-    if (replication_report(call->context).follows) {
-        fail(call, ERR_WAITAOF_ON_REPLICA);
+    if (fail_if(call, replication_report(call->context).follows, ERR_WAITAOF_ON_REPLICA)) return;
+    if (fail_if(call, local > 0 && !replication_has_journal(call->context), ERR_WAITAOF_LOCAL))
         return;
-    }
-    if (local > 0 && !replication_has_journal(call->context)) {
-        fail(call, ERR_WAITAOF_LOCAL);
-        return;
-    }
     what.replicas = (size_t)replicas;
     what.local = local > 0;
     wait_for(call, &what);

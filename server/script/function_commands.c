@@ -55,10 +55,7 @@ static void cmd_function_load(struct call *call)
 
 static void cmd_function_delete(struct call *call)
 {
-    if (!txn_library_drop(call->txn, call->argv[2])) {
-        fail(call, ERR_LIBRARY_MISSING);
-        return;
-    }
+    if (fail_if(call, !txn_library_drop(call->txn, call->argv[2]), ERR_LIBRARY_MISSING)) return;
     functions_of(call);
     reply_ok(call);
 }
@@ -121,10 +118,9 @@ static void cmd_function_restore(struct call *call)
     }
     bool flushes = call->argc == 4 && arg_is(call, 3, "FLUSH");
     bool replaces = call->argc == 4 && arg_is(call, 3, "REPLACE");
-    if (call->argc == 4 && !flushes && !replaces && !arg_is(call, 3, "APPEND")) {
-        fail(call, ERR_FUNCTION_POLICY);
+    if (fail_if(call, call->argc == 4 && !flushes && !replaces && !arg_is(call, 3, "APPEND"),
+                ERR_FUNCTION_POLICY))
         return;
-    }
 
     struct function_batch batch;
     function_batch_init(&batch, functions_of(call));

@@ -40,10 +40,7 @@ static void cmd_evalsha(struct call *call)
     struct script_run run = { .with_globals = true };
     script_show_to_monitors(call);
     struct script *script = scripts_find(&scripting->scripts, call->argv[1]);
-    if (call->argv[1].len != SHA1_HEX_LEN) {
-        fail(call, ERR_NO_SCRIPT);
-        return;
-    }
+    if (fail_if(call, call->argv[1].len != SHA1_HEX_LEN, ERR_NO_SCRIPT)) return;
     if (!script_read_keys(call, &run)) return;
     if (script == NULL)
         fail(call, ERR_NO_SCRIPT);
@@ -118,10 +115,7 @@ static void cmd_script_flush(struct call *call)
     struct scripting *scripting = call->context;
     bool valid = call->argc == 2 ||
                  (call->argc == 3 && (arg_is(call, 2, "SYNC") || arg_is(call, 2, "ASYNC")));
-    if (!valid) {
-        fail(call, ERR_SCRIPT_FLUSH);
-        return;
-    }
+    if (fail_if(call, !valid, ERR_SCRIPT_FLUSH)) return;
     scripts_flush(&scripting->scripts);
     reply_ok(call);
 }
@@ -211,10 +205,7 @@ static void cmd_fcall(struct call *call)
     script_show_to_monitors(call);
     const struct function *function =
         function_table_find(&scripting_functions(scripting)->table, call->argv[1]);
-    if (function == NULL) {
-        fail(call, ERR_FUNCTION_MISSING);
-        return;
-    }
+    if (fail_if(call, function == NULL, ERR_FUNCTION_MISSING)) return;
     struct script_run run = { .name = function_name(function).data,
                               .function = function->callback,
                               .flags = function->flags };

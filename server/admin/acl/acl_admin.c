@@ -54,10 +54,8 @@ static void cmd_acl_setuser(struct call *call)
     for (int i = 2; i < call->argc; i++)
         call_redact(call, i);
     /* DIFFERS: Redis accepts an empty name, which its files can't hold. (doc/differs.md) */
-    if (call->argv[2].len == 0 || acl_has_spaces(call->argv[2])) {
-        fail(call, ERR_ACL_USER_NAME);
+    if (fail_if(call, call->argv[2].len == 0 || acl_has_spaces(call->argv[2]), ERR_ACL_USER_NAME))
         return;
-    }
     size_t count = (size_t)call->argc - 3;
     size_t open = acl_words_join(&words, call->argv + 3, count);
     if (open == count)

@@ -25,10 +25,7 @@ static void cmd_client_getname(struct call *call)
 
 static void cmd_client_setname(struct call *call)
 {
-    if (!identity_name_valid(call->argv[2])) {
-        fail(call, ERR_CLIENT_NAME);
-        return;
-    }
+    if (fail_if(call, !identity_name_valid(call->argv[2]), ERR_CLIENT_NAME)) return;
     identity_set_name(call->session, call->argv[2]);
     reply_ok(call);
 }
@@ -103,10 +100,9 @@ static void cmd_client_unblock(struct call *call)
         failf(call, ERR_SUBCOMMAND_OR_ARITY, arg_width(call, 1), call->argv[1].data, "CLIENT");
         return;
     }
-    if (call->argc == 4 && !with_error && !arg_is(call, 3, "TIMEOUT")) {
-        fail(call, ERR_UNBLOCK_REASON);
+    if (fail_if(call, call->argc == 4 && !with_error && !arg_is(call, 3, "TIMEOUT"),
+                ERR_UNBLOCK_REASON))
         return;
-    }
     if (!arg_int64(call, 2, &id)) return;
     const struct connection_context *context = call->context;
     struct session *found = clients_find(context->clients, (uint64_t)id);

@@ -19,16 +19,10 @@ void cmd_client_pause(struct call *call)
     }
     if (call->argc == 4 && !arg_is(call, 3, "ALL")) {
         kind = PAUSE_WRITE;
-        if (!arg_is(call, 3, "WRITE")) {
-            fail(call, ERR_PAUSE_MODE);
-            return;
-        }
+        if (fail_if(call, !arg_is(call, 3, "WRITE"), ERR_PAUSE_MODE)) return;
     }
     if (!arg_int64_or(call, 2, &span, ERR_TIMEOUT)) return;
-    if (span < 0) {
-        fail(call, ERR_TIMEOUT_NEGATIVE);
-        return;
-    }
+    if (fail_if(call, span < 0, ERR_TIMEOUT_NEGATIVE)) return;
     if (span == 0)
         until = instant_last_expired(call->txn->now); /* ends at once */
     else if (!instant_after(call->txn->now, span, &until))

@@ -205,14 +205,8 @@ void cmd_client_caching(struct call *call)
 {
     struct tracking_view now;
     bool yes = arg_is(call, 2, "YES");
-    if (!tracking_view(call->session, &now)) {
-        fail(call, ERR_CACHING_OFF);
-        return;
-    }
-    if (!yes && !arg_is(call, 2, "NO")) {
-        fail(call, ERR_SYNTAX);
-        return;
-    }
+    if (fail_if(call, !tracking_view(call->session, &now), ERR_CACHING_OFF)) return;
+    if (fail_if(call, !yes && !arg_is(call, 2, "NO"), ERR_SYNTAX)) return;
     if (!(yes ? now.mode.opt_in : now.mode.opt_out)) {
         failf(call, ERR_CACHING_MODE, yes ? "YES" : "NO", yes ? "OPTIN" : "OPTOUT");
         return;

@@ -62,14 +62,9 @@ static void cmd_auth(struct call *call)
     const struct connection_context *context = call->context;
     for (int i = 1; i < call->argc; i++)
         call_redact(call, i);
-    if (call->argc > 3) {
-        fail(call, ERR_SYNTAX);
+    if (fail_if(call, call->argc > 3, ERR_SYNTAX)) return;
+    if (fail_if(call, call->argc == 2 && context->engine->acl->main_user->nopass, ERR_NO_PASSWORD))
         return;
-    }
-    if (call->argc == 2 && context->engine->acl->main_user->nopass) {
-        fail(call, ERR_NO_PASSWORD);
-        return;
-    }
     struct bytes user = call->argc == 3 ? call->argv[1] : LIT("default");
     if (log_in(call, user, call->argv[call->argc - 1])) reply_ok(call);
 }
@@ -83,10 +78,7 @@ static void cmd_hello(struct call *call)
         call_redact(call, i + 2);
     }
     if (call->argc > 1 && !arg_int64_or(call, 1, &version, ERR_PROTOVER)) return;
-    if (version < 2 || version > 3) {
-        fail(call, ERR_NOPROTO);
-        return;
-    }
+    if (fail_if(call, version < 2 || version > 3, ERR_NOPROTO)) return;
     /* As in Redis, an option takes effect when it is read, even if a later one is an error. */
     for (int i = 2; i < call->argc; i++) {
         int more = call->argc - 1 - i;
@@ -94,20 +86,14 @@ static void cmd_hello(struct call *call)
             if (!log_in(call, call->argv[i + 1], call->argv[i + 2])) return;
             i += 2;
         } else if (arg_is(call, i, "SETNAME") && more >= 1) {
-            if (!identity_name_valid(call->argv[++i])) {
-                fail(call, ERR_CLIENT_NAME);
-                return;
-            }
+            if (fail_if(call, !identity_name_valid(call->argv[++i]), ERR_CLIENT_NAME)) return;
             identity_set_name(call->session, call->argv[i]);
         } else {
             failf(call, ERR_HELLO_OPTION, arg_width(call, i), call->argv[i].data);
             return;
         }
     }
-    if (!call->session->authenticated) {
-        fail(call, ERR_HELLO_NOAUTH);
-        return;
-    }
+    if (fail_if(call, !call->session->authenticated, ERR_HELLO_NOAUTH)) return;
     call->out->version = (int)version;
 
     const struct connection_context *context = call->context;
@@ -133,10 +119,8 @@ static void cmd_select(struct call *call)
 {
     int db;
     if (!arg_int(call, 1, &db)) return;
-    if (db < 0 || (unsigned)db >= call->txn->store->database_count) {
-        fail(call, ERR_DB_INDEX);
+    if (fail_if(call, db < 0 || (unsigned)db >= call->txn->store->database_count, ERR_DB_INDEX))
         return;
-    }
     call->session->db = (unsigned)db;
     reply_ok(call);
 }

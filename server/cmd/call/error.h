@@ -491,6 +491,11 @@ static inline bool fail(struct call *call, enum error error)
     error_reply(call, error);
     return false;
 }
+/* For functions that return nothing: if (fail_if(call, call->argc > 3, ERR_SYNTAX)) return; */
+static inline bool fail_if(struct call *call, bool wrong, enum error error)
+{
+    return wrong && !fail(call, error);
+}
 /* Fills the text's only %s with the command's name: "invalid expire time in 'set' command". */
 static inline bool fail_named(struct call *call, enum error error)
 {

@@ -104,14 +104,8 @@ static void cmd_rede_mpush(struct call *call)
     }
     dict_drop(&given);
 
-    if (push.mode == PUSH_NEW && count < (end - 2) / TRIPLE) {
-        fail(call, ERR_DEHYDRATING);
-        return;
-    }
-    if (is_full(call, push.entry, (size_t)count)) {
-        fail(call, ERR_FULL);
-        return;
-    }
+    if (fail_if(call, push.mode == PUSH_NEW && count < (end - 2) / TRIPLE, ERR_DEHYDRATING)) return;
+    if (fail_if(call, is_full(call, push.entry, (size_t)count), ERR_FULL)) return;
     for (int i = 2; i < end; i += TRIPLE)
         if (arg_from_now(call, i, "ttl", &push.at))
             pushed += push_element(call, &push, call->argv[i + 2], call->argv[i + 1]) == PUSHED;

@@ -107,10 +107,7 @@ static void give_back(struct call *call)
     int first = 3 + uncounted;
     if (naming == BY_TOKEN && arg_is(call, 2, "AUTO")) {
         backoff = find_backoff(call, call->argv[1]);
-        if (backoff == NULL) {
-            fail(call, ERR_NO_BACKOFF);
-            return;
-        }
+        if (fail_if(call, backoff == NULL, ERR_NO_BACKOFF)) return;
     } else if (!goes_first && !arg_from_now(call, 2, "delay", &at)) {
         return;
     }

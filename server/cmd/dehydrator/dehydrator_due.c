@@ -233,10 +233,9 @@ static void cmd_rede_claim(struct call *call)
         block_until_due(call, source.entry, take.until, true);
         return;
     }
-    if (due > 0 && take.with_tokens && !txn_token_reserve(call->txn, (int64_t)due)) {
-        fail(call, ERR_NO_TOKENS);
+    if (fail_if(call, due > 0 && take.with_tokens && !txn_token_reserve(call->txn, (int64_t)due),
+                ERR_NO_TOKENS))
         return;
-    }
     const struct grant grant = { .lease_end = lease_end,
                                  .backoff = find_backoff(call, source.key),
                                  .with_tokens = take.with_tokens };

@@ -17,10 +17,7 @@ static void cmd_rede_pause(struct call *call)
         return;
     }
     if (ends && !arg_instant(call, 3, &until)) return;
-    if (instant_due(until, call->txn->now)) {
-        fail(call, ERR_PAUSE_PAST);
-        return;
-    }
+    if (fail_if(call, instant_due(until, call->txn->now), ERR_PAUSE_PAST)) return;
     if (!find_typed(call, 1, TYPE_DEHYDRATOR, &entry)) return;
     txn_rede_pause(call->txn, entry_or_new(call, 1, entry, TYPE_DEHYDRATOR), until);
     reply_ok(call);

@@ -56,10 +56,9 @@ static void cmd_geoadd(struct call *call)
     }
     int rest = call->argc - how.first;
     how.count = rest / 3;
-    if (rest == 0 || rest % 3 != 0 || (how.put.only_new && how.put.only_present)) {
-        fail(call, ERR_SYNTAX);
+    if (fail_if(call, rest == 0 || rest % 3 != 0 || (how.put.only_new && how.put.only_present),
+                ERR_SYNTAX))
         return;
-    }
     double *scores = mem_alloc((size_t)how.count * sizeof(*scores));
     geoadd_scored(call, &how, scores);
     mem_free(scores);
@@ -107,10 +106,7 @@ static void cmd_geodist(struct call *call)
     struct entry *entry;
     double unit = 1, from, to;
     if (call->argc == 5 && !arg_unit(call, 4, &unit)) return;
-    if (call->argc > 5) {
-        fail(call, ERR_SYNTAX);
-        return;
-    }
+    if (fail_if(call, call->argc > 5, ERR_SYNTAX)) return;
     if (!find_typed_counted(call, 1, TYPE_ZSET, &entry)) return;
     if (!find_score(entry, call->argv[2], &from) || !find_score(entry, call->argv[3], &to)) {
         resp_null(call->out);

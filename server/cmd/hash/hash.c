@@ -114,15 +114,12 @@ static void cmd_hincrby(struct call *call)
     if (!find_typed(call, 1, TYPE_HASH, &entry)) return;
 
     struct bytes old;
-    if (entry != NULL && hash_get(entry->object.hash, call->argv[2], &old) &&
-        !number_parse_int64(old.data, old.len, &value)) {
-        fail(call, ERR_HASH_NOT_INTEGER);
+    if (fail_if(call,
+                entry != NULL && hash_get(entry->object.hash, call->argv[2], &old) &&
+                    !number_parse_int64(old.data, old.len, &value),
+                ERR_HASH_NOT_INTEGER))
         return;
-    }
-    if (__builtin_add_overflow(value, by, &value)) {
-        fail(call, ERR_INCR_OVERFLOW);
-        return;
-    }
+    if (fail_if(call, __builtin_add_overflow(value, by, &value), ERR_INCR_OVERFLOW)) return;
     char text[NUMBER_INT64_MAX_CHARS];
     struct bytes sum = bytes_of(text, number_print_int64(text, value));
     entry = entry_or_new(call, 1, entry, TYPE_HASH);
@@ -135,25 +132,18 @@ static void cmd_hincrbyfloat(struct call *call)
     struct entry *entry;
     struct bytes old;
     long double by, value = 0;
-    if (!number_parse_long_double(call->argv[3].data, call->argv[3].len, &by)) {
-        fail(call, ERR_NOT_FLOAT);
+    if (fail_if(call, !number_parse_long_double(call->argv[3].data, call->argv[3].len, &by),
+                ERR_NOT_FLOAT))
         return;
-    }
-    if (!isfinite(by)) {
-        fail(call, ERR_NAN_OR_INFINITY);
-        return;
-    }
+    if (fail_if(call, !isfinite(by), ERR_NAN_OR_INFINITY)) return;
     if (!find_typed(call, 1, TYPE_HASH, &entry)) return;
-    if (entry != NULL && hash_get(entry->object.hash, call->argv[2], &old) &&
-        !number_parse_long_double(old.data, old.len, &value)) {
-        fail(call, ERR_HASH_NOT_FLOAT);
+    if (fail_if(call,
+                entry != NULL && hash_get(entry->object.hash, call->argv[2], &old) &&
+                    !number_parse_long_double(old.data, old.len, &value),
+                ERR_HASH_NOT_FLOAT))
         return;
-    }
     value += by;
-    if (!isfinite(value)) {
-        fail(call, ERR_INCR_NAN);
-        return;
-    }
+    if (fail_if(call, !isfinite(value), ERR_INCR_NAN)) return;
     char text[NUMBER_FIXED_MAX_CHARS];
     struct bytes sum = bytes_of(text, number_print_long_double(text, value));
     entry = entry_or_new(call, 1, entry, TYPE_HASH);

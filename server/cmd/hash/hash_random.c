@@ -10,14 +10,12 @@ static void cmd_hrandfield(struct call *call)
     struct bytes field, value;
     bool with_values = call->argc > 3;
     if (call->argc > 2 && !sample_read_count(call, 2, &count)) return;
-    if (call->argc > 4 || (with_values && !arg_is(call, 3, "WITHVALUES"))) {
-        fail(call, ERR_SYNTAX);
+    if (fail_if(call, call->argc > 4 || (with_values && !arg_is(call, 3, "WITHVALUES")),
+                ERR_SYNTAX))
         return;
-    }
-    if (with_values && (count < -INT64_MAX / 2 || count > INT64_MAX / 2)) {
-        fail(call, ERR_OUT_OF_RANGE);
+    if (fail_if(call, with_values && (count < -INT64_MAX / 2 || count > INT64_MAX / 2),
+                ERR_OUT_OF_RANGE))
         return;
-    }
     if (!find_typed_counted(call, 1, TYPE_HASH, &entry)) return;
     if (call->argc == 2 && entry == NULL) {
         resp_null(call->out);

@@ -11,10 +11,7 @@ static void cmd_dump(struct call *call)
         return;
     }
     struct payload *payload = payload_new(&entry->object);
-    if (payload == NULL) {
-        fail(call, ERR_PAYLOAD_MEMORY);
-        return;
-    }
+    if (fail_if(call, payload == NULL, ERR_PAYLOAD_MEMORY)) return;
     reply_bytes(call, payload_bytes(payload));
     payload_free(payload);
 }

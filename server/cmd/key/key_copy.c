@@ -34,10 +34,7 @@ static void cmd_copy(struct call *call)
             return;
         }
     }
-    if (db == call->txn->ks->db && bytes_equal(from, to)) {
-        fail(call, ERR_SAME_OBJECT);
-        return;
-    }
+    if (fail_if(call, db == call->txn->ks->db && bytes_equal(from, to), ERR_SAME_OBJECT)) return;
     struct entry *entry = txn_find_counted(call->txn, from);
     bool copied = entry != NULL && (replace || !txn_exists_in(call->txn, db, to));
     if (copied) txn_key_copy(call->txn, entry, db, to);
@@ -48,10 +45,7 @@ static void cmd_move(struct call *call)
 {
     unsigned db;
     if (!arg_database(call, 2, &db)) return;
-    if (db == call->txn->ks->db) {
-        fail(call, ERR_SAME_OBJECT);
-        return;
-    }
+    if (fail_if(call, db == call->txn->ks->db, ERR_SAME_OBJECT)) return;
     struct entry *entry = txn_find(call->txn, call->argv[1]);
     resp_integer(call->out, entry != NULL && txn_key_move(call->txn, entry, db));
 }

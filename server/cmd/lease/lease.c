@@ -87,10 +87,7 @@ static void grant(struct call *call, struct entry *entry, const struct take *tak
 {
     struct holder holder = { take->owner, old != NULL ? old->token : 0, take->end };
     if (old == NULL) {
-        if (!txn_token_reserve(call->txn, 1)) {
-            fail(call, ERR_NO_TOKENS);
-            return;
-        }
+        if (fail_if(call, !txn_token_reserve(call->txn, 1), ERR_NO_TOKENS)) return;
         holder.token = txn_token_next(call->txn);
     }
     entry = entry_or_new(call, 1, entry, TYPE_LEASE);
@@ -107,10 +104,7 @@ static void cmd_lease_take(struct call *call)
     struct holder old;
     const struct leases *leases = &call->txn->store->leases;
     if (!parse_take(call, &take)) return;
-    if (leases->granted_elsewhere) {
-        fail(call, ERR_READONLY);
-        return;
-    }
+    if (fail_if(call, leases->granted_elsewhere, ERR_READONLY)) return;
     if (!find_typed(call, 1, TYPE_LEASE, &entry)) return;
     msec quiet = leases_quiet(leases, call->txn->now);
     if (quiet > 0 && !(take.waits && call->block != NULL)) {

@@ -180,17 +180,11 @@ static void cmd_lset(struct call *call)
     struct entry *entry;
     int64_t index;
     if (!find_typed(call, 1, TYPE_LIST, &entry)) return;
-    if (entry == NULL) {
-        fail(call, ERR_NO_KEY);
-        return;
-    }
+    if (fail_if(call, entry == NULL, ERR_NO_KEY)) return;
     if (!arg_int64(call, 2, &index)) return;
     int64_t count = (int64_t)list_count(entry->object.list);
     if (index < 0) index += count;
-    if (index < 0 || index >= count) {
-        fail(call, ERR_INDEX);
-        return;
-    }
+    if (fail_if(call, index < 0 || index >= count, ERR_INDEX)) return;
     txn_list_put(call->txn, entry, (size_t)index, call->argv[3]);
     reply_ok(call);
 }
@@ -200,10 +194,7 @@ static void cmd_linsert(struct call *call)
     struct entry *entry;
     size_t index;
     struct list_pivot pivot = { call->argv[3], arg_is(call, 2, "AFTER") };
-    if (!pivot.after && !arg_is(call, 2, "BEFORE")) {
-        fail(call, ERR_SYNTAX);
-        return;
-    }
+    if (fail_if(call, !pivot.after && !arg_is(call, 2, "BEFORE"), ERR_SYNTAX)) return;
     if (!find_typed(call, 1, TYPE_LIST, &entry)) return;
     if (entry == NULL) {
         resp_integer(call->out, 0);

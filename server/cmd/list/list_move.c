@@ -159,10 +159,7 @@ static void move_elements(struct call *call, struct entry *from, const struct mo
     struct run run = run_of(list, ends.from, count, true);
     while (run_next(&run, &element))
         bytes += element.len;
-    if (!call_has_room(from == to ? 2 * bytes : bytes)) {
-        fail(call, ERR_OOM);
-        return;
-    }
+    if (fail_if(call, !call_has_room(from == to ? 2 * bytes : bytes), ERR_OOM)) return;
 
     /* Choose the order of the pushes, and reply in the order that the elements have afterwards. */
     bool ascending = move->one_by_one ? ends.from == LIST_HEAD : ends.to == LIST_TAIL;

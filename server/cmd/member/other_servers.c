@@ -18,10 +18,8 @@ static void expire_member(struct call *call, enum ttl_unit unit)
         return;
     }
     struct entry *entry = txn_find(call->txn, call->argv[1]);
-    if (entry != NULL && !type_has_members(entry->object.type)) {
-        fail(call, ERR_WRONGTYPE);
+    if (fail_if(call, entry != NULL && !type_has_members(entry->object.type), ERR_WRONGTYPE))
         return;
-    }
     resp_integer(call->out, entry != NULL && txn_member_expire(call->txn, entry, call->argv[2],
                                                                at) != MEMBER_MISSING);
 }

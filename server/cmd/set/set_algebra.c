@@ -241,16 +241,10 @@ static void count_set_operation(struct call *call)
     int64_t keys, limit = 0;
     struct operands in;
     if (!arg_range(call, 1, 1, INT64_MAX, &keys, ERR_NUMKEYS)) return;
-    if (keys > call->argc - 2) {
-        fail(call, ERR_NUMKEYS_ARGS);
-        return;
-    }
+    if (fail_if(call, keys > call->argc - 2, ERR_NUMKEYS_ARGS)) return;
     for (int i = 2 + (int)keys; i < call->argc; i++) {
         if (operation == UNION && arg_is(call, i, "APPROX")) continue;
-        if (!arg_is(call, i, "LIMIT") || ++i == call->argc) {
-            fail(call, ERR_SYNTAX);
-            return;
-        }
+        if (fail_if(call, !arg_is(call, i, "LIMIT") || ++i == call->argc, ERR_SYNTAX)) return;
         if (!arg_range(call, i, 0, INT64_MAX, &limit, ERR_LIMIT_NEGATIVE)) return;
     }
     if (!read_operands(call, 2, (int)keys, &in)) return;

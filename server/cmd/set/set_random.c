@@ -16,10 +16,7 @@ static void cmd_spop(struct call *call)
     struct entry *entry;
     int64_t wanted = 1;
     bool counted = call->argc == 3;
-    if (call->argc > 3) {
-        fail(call, ERR_SYNTAX);
-        return;
-    }
+    if (fail_if(call, call->argc > 3, ERR_SYNTAX)) return;
     if (counted && !arg_range(call, 2, 0, INT64_MAX, &wanted, ERR_NOT_POSITIVE)) return;
     if (!find_typed(call, 1, TYPE_SET, &entry)) return;
     if (!counted && entry == NULL) {
@@ -48,10 +45,7 @@ static void cmd_srandmember(struct call *call)
     struct entry *entry;
     int64_t count = 1;
     bool counted = call->argc == 3;
-    if (call->argc > 3) {
-        fail(call, ERR_SYNTAX);
-        return;
-    }
+    if (fail_if(call, call->argc > 3, ERR_SYNTAX)) return;
     if (counted && !sample_read_count(call, 2, &count)) return;
     if (!find_typed_counted(call, 1, TYPE_SET, &entry)) return;
     if (!counted && entry == NULL)

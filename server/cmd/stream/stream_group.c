@@ -83,10 +83,9 @@ static void cmd_xgroup_create(struct call *call)
     position = (struct group_position){ last_id(target.entry), options.read };
     if (!is_last(call, 4) && !arg_stream_id(call, 4, 0, &position.last)) return;
     struct entry *entry = entry_or_new(call, 2, target.entry, TYPE_STREAM);
-    if (group_find(stream_groups(entry->object.stream), call->argv[3]) != NULL) {
-        fail(call, ERR_BUSYGROUP);
+    if (fail_if(call, group_find(stream_groups(entry->object.stream), call->argv[3]) != NULL,
+                ERR_BUSYGROUP))
         return;
-    }
     txn_group_add(call->txn, entry, call->argv[3], &position);
     reply_ok(call);
 }

@@ -100,10 +100,7 @@ static void cmd_xcfgset(struct call *call)
 {
     struct repeat_limits given = { 0 }, limits = { REPEAT_SECONDS, REPEAT_TEXTS };
     struct entry *entry;
-    if (call->argc == 2) {
-        fail(call, ERR_XCFGSET_NONE);
-        return;
-    }
+    if (fail_if(call, call->argc == 2, ERR_XCFGSET_NONE)) return;
     for (int i = 2; i < call->argc; i += 2) {
         bool ok;
         if (i + 1 < call->argc && arg_is(call, i, "IDMP-DURATION"))
@@ -115,10 +112,7 @@ static void cmd_xcfgset(struct call *call)
         if (!ok) return;
     }
     if (!find_typed(call, 1, TYPE_STREAM, &entry)) return;
-    if (entry == NULL) {
-        fail(call, ERR_NO_KEY);
-        return;
-    }
+    if (fail_if(call, entry == NULL, ERR_NO_KEY)) return;
     const struct stream_repeats *repeats = stream_repeats(entry->object.stream);
     if (repeats != NULL) limits = repeat_limits(repeats);
     if (given.seconds > 0) limits.seconds = given.seconds;
@@ -135,10 +129,7 @@ static void cmd_xidmprecord(struct call *call)
     struct entry *entry;
     if (!arg_stream_id(call, 4, 0, &id)) return;
     if (!find_typed(call, 1, TYPE_STREAM, &entry)) return;
-    if (entry == NULL) {
-        fail(call, ERR_NO_KEY);
-        return;
-    }
+    if (fail_if(call, entry == NULL, ERR_NO_KEY)) return;
     remember(call, entry, call->argv[2], call->argv[3], id);
     reply_ok(call);
 }

@@ -112,17 +112,11 @@ static void cmd_xnack(struct call *call)
     struct group_target target;
     int64_t released = 0;
     int mode = arg_word(call, 3, modes, 3);
-    if (mode < 0) {
-        fail(call, ERR_XNACK_MODE);
-        return;
-    }
+    if (fail_if(call, mode < 0, ERR_XNACK_MODE)) return;
     nack.mode = (enum nack_mode)mode;
     for (int i = 4; i < call->argc; i++)
         if (!parse_nack_option(call, &i, &nack)) return;
-    if (nack.first == 0) {
-        fail(call, ERR_XNACK_NO_IDS);
-        return;
-    }
+    if (fail_if(call, nack.first == 0, ERR_XNACK_NO_IDS)) return;
     if (!need_group(call, &target)) return;
     for (int i = 0; i < nack.count; i++)
         released += release(call, &target, &nack, stream_id_of(call, nack.first + i));

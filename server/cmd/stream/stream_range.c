@@ -17,10 +17,7 @@ static void reply_range(struct call *call)
     int64_t limit = INT64_MAX;
     if (!arg_id_range(call, back ? 3 : 2, back ? 2 : 3, &range)) return;
     for (int i = 4; i < call->argc; i += 2) {
-        if (!arg_is(call, i, "COUNT") || i + 1 >= call->argc) {
-            fail(call, ERR_SYNTAX);
-            return;
-        }
+        if (fail_if(call, !arg_is(call, i, "COUNT") || i + 1 >= call->argc, ERR_SYNTAX)) return;
         if (!arg_int64(call, i + 1, &limit)) return;
         if (limit < 0) limit = 0;
     }

@@ -266,18 +266,14 @@ static void read_ready(struct call *call, struct reading *reading)
         i++;
     *stream = (struct source_stream){ .key = args->first + i };
     stream->entry = txn_find(call->txn, *call->ready);
-    if (stream->entry == NULL || stream->entry->object.type != TYPE_STREAM) {
-        fail(call, ERR_STREAM_GONE);
+    if (fail_if(call, stream->entry == NULL || stream->entry->object.type != TYPE_STREAM,
+                ERR_STREAM_GONE))
         return;
-    }
     if (!parse_read_id(call, args, i, stream->entry, &stream->after)) return;
     if (args->group > 0) {
         struct bytes name = call->argv[args->group];
         stream->group = group_find(stream_groups(stream->entry->object.stream), name);
-        if (stream->group == NULL) {
-            fail(call, ERR_GROUP_GONE);
-            return;
-        }
+        if (fail_if(call, stream->group == NULL, ERR_GROUP_GONE)) return;
     }
 
     reading->limit = args->count > 0 ? (size_t)args->count : BLOCKED_COUNT;

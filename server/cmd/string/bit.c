@@ -154,10 +154,7 @@ static void cmd_bitpos(struct call *call)
     int64_t bit;
     struct entry *entry;
     if (!arg_int64(call, 2, &bit)) return;
-    if (bit != 0 && bit != 1) {
-        fail(call, ERR_BIT_SOUGHT);
-        return;
-    }
+    if (fail_if(call, bit != 0 && bit != 1, ERR_BIT_SOUGHT)) return;
     if (!find_typed_counted(call, 1, TYPE_STRING, &entry)) return;
     if (entry == NULL) {
         resp_integer(call->out, bit == 1 ? -1 : 0); /* even if the range is invalid */
@@ -167,10 +164,7 @@ static void cmd_bitpos(struct call *call)
     size_t from, to;
     int64_t start = 0, end = INT64_MAX;
     bool in_bits;
-    if (call->argc > 6) {
-        fail(call, ERR_SYNTAX);
-        return;
-    }
+    if (fail_if(call, call->argc > 6, ERR_SYNTAX)) return;
     if (call->argc > 3 && !arg_int64(call, 3, &start)) return;
     if (!arg_is_bits(call, 5, &in_bits)) return;
     if (call->argc > 4 && !arg_int64(call, 4, &end)) return;
@@ -234,14 +228,8 @@ static void cmd_bitop(struct call *call)
 {
     int word = arg_word(call, 1, bitops, sizeof(bitops) / sizeof(bitops[0]));
     enum bitop op = (enum bitop)word;
-    if (word < 0) {
-        fail(call, ERR_SYNTAX);
-        return;
-    }
-    if (op == BITOP_NOT && call->argc != 4) {
-        fail(call, ERR_BITOP_NOT);
-        return;
-    }
+    if (fail_if(call, word < 0, ERR_SYNTAX)) return;
+    if (fail_if(call, op == BITOP_NOT && call->argc != 4, ERR_BITOP_NOT)) return;
     size_t len = 0; /* length of the longest source */
     for (int i = 3; i < call->argc; i++) {
         struct entry *entry;
@@ -256,10 +244,7 @@ static void cmd_bitop(struct call *call)
         return;
     }
     struct blob *result = blob_try_new(len);
-    if (result == NULL) {
-        fail(call, ERR_OOM);
-        return;
-    }
+    if (fail_if(call, result == NULL, ERR_OOM)) return;
     struct bytes first = source_text(call, 3);
     if (first.len > 0) memcpy(result->data, first.data, first.len);
     memset(result->data + first.len, 0, len - first.len);

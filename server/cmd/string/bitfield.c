@@ -203,10 +203,9 @@ static void run_field_steps(struct call *call, const struct step *steps, int cou
             is_part = steps[s].action != ACTION_GET &&
                       add_with_overflow(&value, increment(&steps[s]), &steps[s]);
         }
-        if (!txn_string_grow(call->txn, call->argv[1], entry, needed, is_part)) {
-            fail(call, ERR_OOM);
+        if (fail_if(call, !txn_string_grow(call->txn, call->argv[1], entry, needed, is_part),
+                    ERR_OOM))
             return;
-        }
         entry = txn_find(call->txn, call->argv[1]);
     }
 

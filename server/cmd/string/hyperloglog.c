@@ -66,10 +66,7 @@ static void add_to_copy(struct call *call, struct entry *entry, struct hll *hll)
     bool changed = entry == NULL;
     for (int i = 2; i < call->argc; i++) {
         enum hll_change change = hll_raise(hll, hll_register_of(call->argv[i]));
-        if (change == HLL_CORRUPT) {
-            fail(call, ERR_HLL_CORRUPT);
-            return;
-        }
+        if (fail_if(call, change == HLL_CORRUPT, ERR_HLL_CORRUPT)) return;
         changed |= change == HLL_RAISED;
     }
     if (changed) {
@@ -143,10 +140,7 @@ static void count_one(struct call *call)
     struct bytes text = object_text(&entry->object);
     txn_string_unshare(call->txn, entry);
     bool cached = hll_cached(text, &count);
-    if (!cached && !hll_count(text, &count)) {
-        fail(call, ERR_HLL_CORRUPT);
-        return;
-    }
+    if (fail_if(call, !cached && !hll_count(text, &count), ERR_HLL_CORRUPT)) return;
     /* Store the count in the string, without a keyspace event, so that the next PFCOUNT is fast. A
      * replica must not change its data for a client, so it only replies. */
     if (!cached && !call->txn->no_purge) {
@@ -202,10 +196,7 @@ static bool make_dense(struct call *call, struct entry *entry)
 
 static void debug_decode(struct call *call, struct bytes text)
 {
-    if (!hll_is_sparse(text)) {
-        fail(call, ERR_HLL_NOT_SPARSE);
-        return;
-    }
+    if (fail_if(call, !hll_is_sparse(text), ERR_HLL_NOT_SPARSE)) return;
     static const char longest[] = "v:32,4 ";
     size_t size = text.len * sizeof(longest), len = 0;
     char *decoded = mem_alloc(size);
@@ -226,10 +217,7 @@ static void cmd_pfdebug(struct call *call)
 {
     struct entry *entry;
     if (!find_hll(call, 2, &entry)) return;
-    if (entry == NULL) {
-        fail(call, ERR_PFDEBUG_NO_KEY);
-        return;
-    }
+    if (fail_if(call, entry == NULL, ERR_PFDEBUG_NO_KEY)) return;
     txn_string_unshare(call->txn, entry);
     struct bytes text = object_text(&entry->object);
     bool is_sparse = hll_is_sparse(text);

@@ -139,10 +139,7 @@ struct options {
 static void reply_lcs_text(struct call *call, const struct table *table)
 {
     char *text = mem_try_alloc(table->length);
-    if (text == NULL && table->length > 0) {
-        fail(call, ERR_LCS_NO_MEMORY);
-        return;
-    }
+    if (fail_if(call, text == NULL && table->length > 0, ERR_LCS_NO_MEMORY)) return;
     struct traceback back = traceback_begin(table);
     struct match match;
     size_t at = table->length;
@@ -214,33 +211,21 @@ static void cmd_lcs(struct call *call)
         text[i] = is_string ? object_text(&entry->object) : LIT("");
         is_typed &= entry == NULL || is_string;
     }
-    if (!is_typed) {
-        fail(call, ERR_LCS_TYPE);
-        return;
-    }
+    if (fail_if(call, !is_typed, ERR_LCS_TYPE)) return;
     if (!read_lcs_options(call, &options)) return;
 
     /* Redis' table has four bytes for each cell, and must not be larger than a string may be. Ours
      * is smaller, but the same limit bounds the work and keeps the error. */
     struct bytes a = text[0], b = text[1];
-    if (a.len >= UINT32_MAX - 1 || b.len >= UINT32_MAX - 1) {
-        fail(call, ERR_LCS_TOO_LONG);
-        return;
-    }
+    if (fail_if(call, a.len >= UINT32_MAX - 1 || b.len >= UINT32_MAX - 1, ERR_LCS_TOO_LONG)) return;
     uint64_t cells = ((uint64_t)a.len + 1) * ((uint64_t)b.len + 1);
-    if (cells > string_limit(call) / sizeof(uint32_t)) {
-        fail(call, ERR_LCS_TOO_BIG);
-        return;
-    }
+    if (fail_if(call, cells > string_limit(call) / sizeof(uint32_t), ERR_LCS_TOO_BIG)) return;
 
     struct table table = { .a = a,
                            .b = b,
                            .words = (b.len + WORD_BITS - 1) / WORD_BITS,
                            .row_count = options.len ? 1 : a.len };
-    if (a.len > 0 && b.len > 0 && !fill_table(&table)) {
-        fail(call, ERR_LCS_NO_MEMORY);
-        return;
-    }
+    if (fail_if(call, a.len > 0 && b.len > 0 && !fill_table(&table), ERR_LCS_NO_MEMORY)) return;
     if (options.idx)
         reply_lcs_matches(call, &table, &options);
     else if (options.len)

@@ -277,10 +277,9 @@ static void cmd_append(struct call *call)
         resp_integer(call->out, (int64_t)call->argv[2].len);
         return;
     }
-    if (object_text(&entry->object).len + call->argv[2].len > string_limit(call)) {
-        fail(call, ERR_STRING_TOO_BIG);
+    if (fail_if(call, object_text(&entry->object).len + call->argv[2].len > string_limit(call),
+                ERR_STRING_TOO_BIG))
         return;
-    }
     int64_t len = txn_string_append(call->txn, entry, call->argv[2]);
     if (len < 0)
         fail(call, ERR_OOM);

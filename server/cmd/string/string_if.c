@@ -57,10 +57,7 @@ static void cmd_msetex(struct call *call)
     how.end = fits ? FIRST_KEY + 2 * (int)count : 0;
     for (int i = how.end; i < call->argc && fits; i++)
         fits = take_option(call, &i, &how);
-    if (!fits) {
-        fail(call, ERR_SYNTAX);
-        return;
-    }
+    if (fail_if(call, !fits, ERR_SYNTAX)) return;
     if (how.ttl_arg != 0 && !arg_deadline(call, how.ttl_arg, how.unit, true, &set.at)) return;
     set.keep_ttl = how.keep_ttl;
     bool holds = true;
@@ -104,14 +101,11 @@ static void cmd_delex(struct call *call)
     struct entry *entry = txn_find(call->txn, call->argv[1]);
     if (entry != NULL) {
         struct string_condition condition = { .kind = IF_ANY };
-        if (call->argc > 2 && entry->object.type != TYPE_STRING) {
-            fail(call, ERR_DELEX_TYPE);
+        if (fail_if(call, call->argc > 2 && entry->object.type != TYPE_STRING, ERR_DELEX_TYPE))
             return;
-        }
-        if (call->argc > 2 && !arg_string_condition(call, 2, &condition)) {
-            fail(call, ERR_DELEX_CONDITION);
+        if (fail_if(call, call->argc > 2 && !arg_string_condition(call, 2, &condition),
+                    ERR_DELEX_CONDITION))
             return;
-        }
         if (!string_condition_holds(call, &condition, entry, &holds)) return;
     }
     if (holds) txn_key_drop(call->txn, entry, EVENT_DEL);

@@ -178,19 +178,13 @@ static void cmd_increx(struct call *call)
     struct entry *entry;
     msec at = NEVER;
     for (int i = 2; i < call->argc; i++)
-        if (!take_increx_option(call, &i, &how)) {
-            fail(call, ERR_SYNTAX);
-            return;
-        }
-    if (how.only_without_ttl && how.ttl_arg == 0) {
-        fail(call, ERR_INCREX_ENX);
-        return;
-    }
+        if (fail_if(call, !take_increx_option(call, &i, &how), ERR_SYNTAX)) return;
+    if (fail_if(call, how.only_without_ttl && how.ttl_arg == 0, ERR_INCREX_ENX)) return;
     if (!(how.is_float ? read_real : read_whole)(call, &how, &sum)) return;
-    if (how.is_float ? sum.real.lower > sum.real.top : sum.whole.lower > sum.whole.top) {
-        fail(call, ERR_INCREX_BOUNDS);
+    if (fail_if(call,
+                how.is_float ? sum.real.lower > sum.real.top : sum.whole.lower > sum.whole.top,
+                ERR_INCREX_BOUNDS))
         return;
-    }
     if (how.ttl_arg != 0 && !arg_deadline(call, how.ttl_arg, how.unit, true, &at)) return;
     if (!find_typed(call, 1, TYPE_STRING, &entry)) return;
     if (entry != NULL) { /* a missing key counts as 0 */
@@ -216,14 +210,13 @@ static void cmd_increx(struct call *call)
 
     /* Can the increment that was applied be replied? */
     int64_t applied;
-    if (how.is_float && !isfinite(sum.real.sum - sum.real.old)) {
-        fail(call, ERR_INCREX_INFINITE_APPLIED);
+    if (fail_if(call, how.is_float && !isfinite(sum.real.sum - sum.real.old),
+                ERR_INCREX_INFINITE_APPLIED))
         return;
-    }
-    if (!how.is_float && __builtin_sub_overflow(sum.whole.sum, sum.whole.old, &applied)) {
-        fail(call, ERR_INCREX_APPLIED);
+    if (fail_if(call,
+                !how.is_float && __builtin_sub_overflow(sum.whole.sum, sum.whole.old, &applied),
+                ERR_INCREX_APPLIED))
         return;
-    }
     if (how.only_without_ttl && entry != NULL && entry_expires_at(call->txn->ks, entry) != NEVER)
         at = NEVER;
     store_sum(call, entry, &how, &sum, at);

@@ -25,15 +25,10 @@ static void add_to_integer(struct call *call, int64_t by)
     if (!find_typed(call, 1, TYPE_STRING, &entry)) return;
     if (entry != NULL) {
         struct bytes text = object_text(&entry->object);
-        if (!number_parse_int64(text.data, text.len, &value)) {
-            fail(call, ERR_NOT_INTEGER);
+        if (fail_if(call, !number_parse_int64(text.data, text.len, &value), ERR_NOT_INTEGER))
             return;
-        }
     }
-    if (__builtin_add_overflow(value, by, &value)) {
-        fail(call, ERR_INCR_OVERFLOW);
-        return;
-    }
+    if (fail_if(call, __builtin_add_overflow(value, by, &value), ERR_INCR_OVERFLOW)) return;
     char text[NUMBER_INT64_MAX_CHARS];
     put_number(call, entry, bytes_of(text, number_print_int64(text, value)), EVENT_INCRBY);
     resp_integer(call->out, value);
@@ -59,10 +54,7 @@ static void cmd_decrby(struct call *call)
 {
     int64_t by;
     if (!arg_int64(call, 2, &by)) return;
-    if (by == INT64_MIN) {
-        fail(call, ERR_DECR_OVERFLOW);
-        return;
-    }
+    if (fail_if(call, by == INT64_MIN, ERR_DECR_OVERFLOW)) return;
     add_to_integer(call, -by);
 }
 
@@ -72,16 +64,13 @@ static void cmd_incrbyfloat(struct call *call)
     long double value = 0, by;
     if (!find_typed(call, 1, TYPE_STRING, &entry)) return;
     struct bytes old = entry == NULL ? LIT("0") : object_text(&entry->object);
-    if (!number_parse_long_double(old.data, old.len, &value) ||
-        !number_parse_long_double(call->argv[2].data, call->argv[2].len, &by)) {
-        fail(call, ERR_NOT_FLOAT);
+    if (fail_if(call,
+                !number_parse_long_double(old.data, old.len, &value) ||
+                    !number_parse_long_double(call->argv[2].data, call->argv[2].len, &by),
+                ERR_NOT_FLOAT))
         return;
-    }
     value += by;
-    if (isnan(value) || isinf(value)) {
-        fail(call, ERR_INCR_NAN);
-        return;
-    }
+    if (fail_if(call, isnan(value) || isinf(value), ERR_INCR_NAN)) return;
     char text[NUMBER_FIXED_MAX_CHARS];
     struct bytes sum = bytes_of(text, number_print_long_double(text, value));
     put_number(call, entry, sum, EVENT_INCRBYFLOAT);

@@ -9,10 +9,7 @@ static void cmd_setrange(struct call *call)
     struct entry *entry;
     struct bytes data = call->argv[3];
     if (!arg_int64(call, 2, &offset)) return;
-    if (offset < 0) {
-        fail(call, ERR_OFFSET);
-        return;
-    }
+    if (fail_if(call, offset < 0, ERR_OFFSET)) return;
     if (!find_typed(call, 1, TYPE_STRING, &entry)) return;
     size_t old_len = entry != NULL ? object_text(&entry->object).len : 0;
     if (data.len == 0) {
@@ -20,10 +17,7 @@ static void cmd_setrange(struct call *call)
         return;
     }
     size_t end = (size_t)offset + data.len, limit = string_limit(call);
-    if (end > limit) {
-        fail(call, ERR_STRING_TOO_BIG);
-        return;
-    }
+    if (fail_if(call, end > limit, ERR_STRING_TOO_BIG)) return;
     if (string_write(call, 1, entry, (size_t)offset, data, EVENT_SETRANGE))
         resp_integer(call->out, (int64_t)(end > old_len ? end : old_len));
 }

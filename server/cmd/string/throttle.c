@@ -57,17 +57,14 @@ static void throttle(struct call *call)
     if (!find_typed(call, 1, TYPE_STRING, &entry)) return;
 
     int64_t tat = INT64_MIN, now, latest;
-    if (__builtin_mul_overflow(call->txn->now, NS_PER_MS, &now) ||
-        __builtin_add_overflow(now, rate.burst, &latest)) {
-        fail(call, ERR_RATE_SPAN);
+    if (fail_if(call,
+                __builtin_mul_overflow(call->txn->now, NS_PER_MS, &now) ||
+                    __builtin_add_overflow(now, rate.burst, &latest),
+                ERR_RATE_SPAN))
         return;
-    }
     if (entry != NULL) {
         struct bytes text = object_text(&entry->object);
-        if (!number_parse_int64(text.data, text.len, &tat)) {
-            fail(call, ERR_NOT_INTEGER);
-            return;
-        }
+        if (fail_if(call, !number_parse_int64(text.data, text.len, &tat), ERR_NOT_INTEGER)) return;
     }
 
     /* Take the actions if they are allowed, which makes the bucket full at a later time. */

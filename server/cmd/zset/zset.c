@@ -218,10 +218,7 @@ static void reply_rank(struct call *call)
         fail_named(call, ERR_ARITY);
         return;
     }
-    if (with_score && !arg_is(call, 3, "WITHSCORE")) {
-        fail(call, ERR_SYNTAX);
-        return;
-    }
+    if (fail_if(call, with_score && !arg_is(call, 3, "WITHSCORE"), ERR_SYNTAX)) return;
     if (!find_typed_counted(call, 1, TYPE_ZSET, &entry)) return;
     if (entry == NULL || !zset_rank(entry->object.zset, call->argv[2], &rank)) {
         (with_score ? resp_null_array : resp_null)(call->out);

@@ -270,10 +270,7 @@ static void run_zset_operation(struct call *call)
         fail_named(call, ERR_NO_INPUT_KEY);
         return;
     }
-    if (count > call->argc - at - 1) {
-        fail(call, ERR_SYNTAX);
-        return;
-    }
+    if (fail_if(call, count > call->argc - at - 1, ERR_SYNTAX)) return;
     a.count = (size_t)count;
     a.sources = mem_alloc(a.count * sizeof(*a.sources));
     bool ok = true;

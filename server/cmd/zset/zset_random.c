@@ -82,10 +82,7 @@ static void reply_random_zset_members(struct call *call, int64_t count, bool wit
         return;
     }
     /* DIFFERS: Redis sets no limit, and draws until it is out of memory. (doc/differs.md) */
-    if (count < -SAMPLE_DRAWS_MAX) {
-        fail(call, ERR_OUT_OF_RANGE);
-        return;
-    }
+    if (fail_if(call, count < -SAMPLE_DRAWS_MAX, ERR_OUT_OF_RANGE)) return;
     struct zset_sample sample = { .call = call,
                                   .zset = entry->object.zset,
                                   .with_scores = with_scores };
@@ -138,14 +135,12 @@ static void cmd_zrandmember(struct call *call)
         return;
     }
     if (!sample_read_count(call, 2, &count)) return;
-    if (call->argc > 4 || (with_scores && !arg_is(call, 3, "WITHSCORES"))) {
-        fail(call, ERR_SYNTAX);
+    if (fail_if(call, call->argc > 4 || (with_scores && !arg_is(call, 3, "WITHSCORES")),
+                ERR_SYNTAX))
         return;
-    }
-    if (with_scores && (count < -INT64_MAX / 2 || count > INT64_MAX / 2)) {
-        fail(call, ERR_OUT_OF_RANGE);
+    if (fail_if(call, with_scores && (count < -INT64_MAX / 2 || count > INT64_MAX / 2),
+                ERR_OUT_OF_RANGE))
         return;
-    }
     reply_random_zset_members(call, count, with_scores);
 }
 

@@ -118,10 +118,7 @@ static void pop_zset(struct call *call)
     bool highest = call_variant(call);
     int64_t wanted = 1;
     struct entry *entry;
-    if (call->argc > 3) {
-        fail(call, ERR_SYNTAX);
-        return;
-    }
+    if (fail_if(call, call->argc > 3, ERR_SYNTAX)) return;
     bool counted = call->argc == 3;
     if (counted && !arg_range(call, 2, 0, INT64_MAX, &wanted, ERR_NOT_POSITIVE)) return;
     if (!find_typed(call, 1, TYPE_ZSET, &entry)) return;
