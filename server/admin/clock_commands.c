@@ -76,15 +76,9 @@ static void cmd_clock_freeze(struct call *call)
     .replies = REPLIES("integer: the server's time in milliseconds")
 
 static const struct command subcommands[] = {
-    { .name = "GET",
-      .run = cmd_clock_get,
-      .arity = 2,
-      .flags = LOADING | STALE | FAST,
-      .since = "0.2.0",
-      .replies = REPLIES("integer: the server's time in milliseconds"),
-      .complexity = "O(1)",
-      .syntax = "",
-      .summary = "Returns the server's time." },
+    ROW("GET", cmd_clock_get, 2, LOADING | STALE | FAST, .since = "0.2.0",
+        .replies = REPLIES("integer: the server's time in milliseconds"), .complexity = "O(1)",
+        .syntax = "", .summary = "Returns the server's time."),
     { .name = "SET",
       .run = cmd_clock_set,
       .arity = 3,

@@ -162,66 +162,51 @@ static void cmd_expiry_lag(struct call *call)
 }
 
 static const struct command subcommands[] = {
-    { .name = "NEXT",
-      .run = cmd_expiry_next,
-      .arity = -2,
-      .flags = READONLY | BLOCKING | COUNTS_KEYS,
-      .acl = ACL_KEYSPACE,
-      .tips = "nondeterministic_output request_policy:all_shards response_policy:special",
-      .since = "0.1.0",
-      .replies = REPLIES(
-          "[[bulk integer 'key'|'member'|'field'|'element'|'entry'|'holder'] ...]: key, deadline "
-          "as Unix time in milliseconds, and what is due"),
-      .errors = ERRORS(ERR_SUBCOMMAND_OR_ARITY, ERR_EXPIRY_COUNT),
-      .complexity =
-          "O(N*log(N)) where N is the number of deadlines returned. Where overdue data stays (on "
-          "a replica, during CLIENT PAUSE) also O(M) where M is the number of keys and of overdue "
-          "members, in slices between other calls.",
-      .syntax = "[count]",
-      .summary = "Returns the next deadlines of the selected database, one for each key." },
-    { .name = "FORECAST",
-      .run = cmd_expiry_forecast,
-      .arity = 2,
-      .flags = READONLY | BLOCKING,
-      .acl = ACL_KEYSPACE,
-      .tips = "nondeterministic_output request_policy:all_shards response_policy:special",
-      .since = "0.1.0",
-      .replies = REPLIES("[[bulk integer integer integer] ...]: for each span (1s, 10s, 1m, 10m, "
-                         "1h, 1d, later, never) its name, and how many keys, members and elements "
-                         "of dehydrators are due in it and in no shorter one"),
-      .complexity =
-          "O(N) where N is the number of keys, of members with deadlines, and of instants "
-          "at which elements are due, in slices between other calls.",
-      .syntax = "",
-      .summary = "Counts the keys, members and elements of the selected database by the time left "
-                 "to their deadlines." },
-    { .name = "LAG",
-      .run = cmd_expiry_lag,
-      .arity = 2,
-      .flags = LOADING | STALE | FAST,
-      .tips = "nondeterministic_output request_policy:all_nodes response_policy:special",
-      .since = "0.1.0",
-      .replies = REPLIES("map['p50' integer 'p90' integer 'p99' integer 'p99.9' integer 'max' "
-                         "integer 'count' integer]: percentiles of the time between deadline and "
-                         "removal, the maximum, and the number of removals"),
-      .complexity = "O(1)",
-      .syntax = "",
-      .summary = "Returns how late expired data was removed: percentiles in milliseconds." },
-    { .name = "WHY",
-      .run = cmd_expiry_why,
-      .arity = -3,
-      .flags = READONLY,
-      .acl = ACL_KEYSPACE,
-      .keys = KEY_SECOND,
-      .key_flags = KEY_RO | KEY_ACCESS,
-      .tips = "nondeterministic_output",
-      .since = "0.2.0",
-      .replies = REPLIES(EXPIRY_WHY_REPLY),
-      .errors = ERRORS(ERR_EXPIRY_WHY_OPTION, ERR_EXPIRY_WHY_OFF),
-      .complexity = "O(N*(P+C)) where N is the number of records, P is the number of policies and "
-                    "C is the number of commands.",
-      .syntax = "key [MEMBER member]",
-      .summary = "Tells who set the deadline of a key or member, or what ended it." },
+    ROW("NEXT", cmd_expiry_next, -2, READONLY | BLOCKING | COUNTS_KEYS, .acl = ACL_KEYSPACE,
+        .tips = "nondeterministic_output request_policy:all_shards response_policy:special",
+        .since = "0.1.0",
+        .replies = REPLIES(
+            "[[bulk integer 'key'|'member'|'field'|'element'|'entry'|'holder'] ...]: key, deadline "
+            "as Unix time in milliseconds, and what is due"),
+        .errors = ERRORS(ERR_SUBCOMMAND_OR_ARITY, ERR_EXPIRY_COUNT),
+        .complexity =
+            "O(N*log(N)) where N is the number of deadlines returned. Where overdue data stays (on "
+            "a replica, during CLIENT PAUSE) also O(M) where M is the number of keys and of "
+            "overdue "
+            "members, in slices between other calls.",
+        .syntax = "[count]",
+        .summary = "Returns the next deadlines of the selected database, one for each key."),
+    ROW("FORECAST", cmd_expiry_forecast, 2, READONLY | BLOCKING, .acl = ACL_KEYSPACE,
+        .tips = "nondeterministic_output request_policy:all_shards response_policy:special",
+        .since = "0.1.0",
+        .replies =
+            REPLIES("[[bulk integer integer integer] ...]: for each span (1s, 10s, 1m, 10m, "
+                    "1h, 1d, later, never) its name, and how many keys, members and elements "
+                    "of dehydrators are due in it and in no shorter one"),
+        .complexity =
+            "O(N) where N is the number of keys, of members with deadlines, and of instants "
+            "at which elements are due, in slices between other calls.",
+        .syntax = "",
+        .summary =
+            "Counts the keys, members and elements of the selected database by the time left "
+            "to their deadlines."),
+    ROW("LAG", cmd_expiry_lag, 2, LOADING | STALE | FAST,
+        .tips = "nondeterministic_output request_policy:all_nodes response_policy:special",
+        .since = "0.1.0",
+        .replies = REPLIES("map['p50' integer 'p90' integer 'p99' integer 'p99.9' integer 'max' "
+                           "integer 'count' integer]: percentiles of the time between deadline and "
+                           "removal, the maximum, and the number of removals"),
+        .complexity = "O(1)", .syntax = "",
+        .summary = "Returns how late expired data was removed: percentiles in milliseconds."),
+    ROW("WHY", cmd_expiry_why, -3, READONLY, .acl = ACL_KEYSPACE, .keys = KEY_SECOND,
+        .key_flags = KEY_RO | KEY_ACCESS, .tips = "nondeterministic_output", .since = "0.2.0",
+        .replies = REPLIES(EXPIRY_WHY_REPLY),
+        .errors = ERRORS(ERR_EXPIRY_WHY_OPTION, ERR_EXPIRY_WHY_OFF),
+        .complexity =
+            "O(N*(P+C)) where N is the number of records, P is the number of policies and "
+            "C is the number of commands.",
+        .syntax = "key [MEMBER member]",
+        .summary = "Tells who set the deadline of a key or member, or what ended it."),
     HELP_ROW(cmd_help, .since = "0.1.0"),
     { .name = NULL },
 };

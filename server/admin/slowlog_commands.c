@@ -61,41 +61,27 @@ static void cmd_monitor(struct call *call)
 enum { SYSTEM = ADMIN | LOADING | STALE };
 
 static const struct command subcommands[] = {
-    { .name = "GET",
-      .run = cmd_slowlog_get,
-      .arity = -2,
-      .flags = SYSTEM,
-      .tips = "request_policy:all_nodes nondeterministic_output",
-      .since = "2.2.12",
-      .replies = REPLIES("[[integer integer integer [bulk ...] bulk bulk] ...]: number, Unix time "
-                         "in seconds, microseconds, arguments, address and name of the connection",
-                         "[[integer integer integer [bulk ...] bulk bulk integer] ...]: the same "
-                         "with WITHBLOCKED, plus the microseconds for which the call was blocked, "
-                         "which its run time does not include"),
-      .errors = ERRORS(ERR_SLOWLOG_COUNT, ERR_SUBCOMMAND_OR_ARITY),
-      .complexity = "O(N) where N is the number of entries.",
-      .syntax = "[count [WITHBLOCKED]]",
-      .summary = "Returns the newest slow calls." },
-    { .name = "LEN",
-      .run = cmd_slowlog_len,
-      .arity = 2,
-      .flags = SYSTEM,
-      .tips = "request_policy:all_nodes response_policy:agg_sum nondeterministic_output",
-      .since = "2.2.12",
-      .replies = REPLIES("integer: the number of entries"),
-      .complexity = "O(1)",
-      .syntax = "",
-      .summary = "Returns the number of slow calls in the log." },
-    { .name = "RESET",
-      .run = cmd_slowlog_reset,
-      .arity = 2,
-      .flags = SYSTEM,
-      .tips = "request_policy:all_nodes response_policy:all_succeeded",
-      .since = "2.2.12",
-      .replies = REPLIES("OK: the log is empty"),
-      .complexity = "O(N) where N is the number of entries.",
-      .syntax = "",
-      .summary = "Deletes all entries of the log." },
+    ROW("GET", cmd_slowlog_get, -2, SYSTEM,
+        .tips = "request_policy:all_nodes nondeterministic_output", .since = "2.2.12",
+        .replies =
+            REPLIES("[[integer integer integer [bulk ...] bulk bulk] ...]: number, Unix time "
+                    "in seconds, microseconds, arguments, address and name of the connection",
+                    "[[integer integer integer [bulk ...] bulk bulk integer] ...]: the same "
+                    "with WITHBLOCKED, plus the microseconds for which the call was blocked, "
+                    "which its run time does not include"),
+        .errors = ERRORS(ERR_SLOWLOG_COUNT, ERR_SUBCOMMAND_OR_ARITY),
+        .complexity = "O(N) where N is the number of entries.", .syntax = "[count [WITHBLOCKED]]",
+        .summary = "Returns the newest slow calls."),
+    ROW("LEN", cmd_slowlog_len, 2, SYSTEM,
+        .tips = "request_policy:all_nodes response_policy:agg_sum nondeterministic_output",
+        .since = "2.2.12", .replies = REPLIES("integer: the number of entries"),
+        .complexity = "O(1)", .syntax = "",
+        .summary = "Returns the number of slow calls in the log."),
+    ROW("RESET", cmd_slowlog_reset, 2, SYSTEM,
+        .tips = "request_policy:all_nodes response_policy:all_succeeded", .since = "2.2.12",
+        .replies = REPLIES("OK: the log is empty"),
+        .complexity = "O(N) where N is the number of entries.", .syntax = "",
+        .summary = "Deletes all entries of the log."),
     HELP_ROW(cmd_help, .since = "6.2.0"),
     { .name = NULL },
 };
@@ -108,17 +94,12 @@ static const struct command rows[] = {
       .syntax = "",
       .summary = "Lists slow calls.",
       .subcommands = subcommands },
-    { .name = "MONITOR",
-      .run = cmd_monitor,
-      .arity = 1,
-      .flags = ADMIN | NOSCRIPT | LOADING | STALE,
-      .since = "1.0.0",
-      .replies = REPLIES("OK: a line for each command follows, as a simple string"),
-      .errors = ERRORS(ERR_MONITOR_IN_MULTI),
-      .complexity = "O(1)",
-      .syntax = "",
-      .summary = "Sends each command that the server runs from now on to this connection, without "
-                 "passwords." },
+    ROW("MONITOR", cmd_monitor, 1, ADMIN | NOSCRIPT | LOADING | STALE, .since = "1.0.0",
+        .replies = REPLIES("OK: a line for each command follows, as a simple string"),
+        .errors = ERRORS(ERR_MONITOR_IN_MULTI), .complexity = "O(1)", .syntax = "",
+        .summary =
+            "Sends each command that the server runs from now on to this connection, without "
+            "passwords."),
 };
 
 const struct command_group slowlog_commands = COMMAND_GROUP("server", rows);

@@ -84,58 +84,44 @@ static void cmd_zscan(struct call *call)
 }
 
 static const struct command set_rows[] = {
-    { .name = "SSCAN",
-      .run = cmd_sscan,
-      .arity = -3,
-      .flags = READONLY,
-      .keys = KEY_FIRST,
-      .tips = "nondeterministic_output",
-      .since = "2.8.0",
-      .replies = REPLIES("[bulk [bulk ...]]: the next cursor, 0 at the end; the members"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_INVALID_CURSOR),
-      .complexity =
-          "O(1) for each call. O(N) for a complete iteration, where N is the number of members.",
-      .syntax = "key cursor [MATCH pattern] [COUNT count]",
-      .summary =
-          "Returns some members of a set and the cursor for the next call. Begin with cursor 0." },
+    ROW("SSCAN", cmd_sscan, -3, READONLY, .keys = KEY_FIRST, .tips = "nondeterministic_output",
+        .since = "2.8.0",
+        .replies = REPLIES("[bulk [bulk ...]]: the next cursor, 0 at the end; the members"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_INVALID_CURSOR),
+        .complexity =
+            "O(1) for each call. O(N) for a complete iteration, where N is the number of members.",
+        .syntax = "key cursor [MATCH pattern] [COUNT count]",
+        .summary =
+            "Returns some members of a set and the cursor for the next call. Begin with cursor 0."),
 };
 
 static const struct command hash_rows[] = {
-    { .name = "HSCAN",
-      .run = cmd_hscan,
-      .arity = -3,
-      .flags = READONLY,
-      .keys = KEY_FIRST,
-      .tips = "nondeterministic_output",
-      .since = "2.8.0",
-      .replies = REPLIES(
-          "[bulk [bulk bulk ...]]: the next cursor, 0 at the end; fields, each with its value",
-          "[bulk [bulk ...]]: with NOVALUES: the next cursor; fields"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_INVALID_CURSOR),
-      .complexity =
-          "O(1) for each call. O(N) for a complete iteration, where N is the number of fields.",
-      .syntax = "key cursor [MATCH pattern] [COUNT count] [NOVALUES]",
-      .summary = "Returns some fields and values of a hash and the cursor for the next call. Begin "
-                 "with cursor 0." },
+    ROW("HSCAN", cmd_hscan, -3, READONLY, .keys = KEY_FIRST, .tips = "nondeterministic_output",
+        .since = "2.8.0",
+        .replies = REPLIES(
+            "[bulk [bulk bulk ...]]: the next cursor, 0 at the end; fields, each with its value",
+            "[bulk [bulk ...]]: with NOVALUES: the next cursor; fields"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_INVALID_CURSOR),
+        .complexity =
+            "O(1) for each call. O(N) for a complete iteration, where N is the number of fields.",
+        .syntax = "key cursor [MATCH pattern] [COUNT count] [NOVALUES]",
+        .summary =
+            "Returns some fields and values of a hash and the cursor for the next call. Begin "
+            "with cursor 0."),
 };
 
 static const struct command zset_rows[] = {
-    { .name = "ZSCAN",
-      .run = cmd_zscan,
-      .arity = -3,
-      .flags = READONLY,
-      .keys = KEY_FIRST,
-      .tips = "nondeterministic_output",
-      .since = "2.8.0",
-      .replies = REPLIES(
-          "[bulk [bulk bulk ...]]: the next cursor, 0 at the end; members, each with its score",
-          "[bulk [bulk ...]]: with NOSCORES: the next cursor; members"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_INVALID_CURSOR),
-      .complexity =
-          "O(1) for each call. O(N) for a complete iteration, where N is the number of members.",
-      .syntax = "key cursor [MATCH pattern] [COUNT count] [NOSCORES]",
-      .summary = "Returns some members and scores of a sorted set and the cursor for the next "
-                 "call. Begin with cursor 0." },
+    ROW("ZSCAN", cmd_zscan, -3, READONLY, .keys = KEY_FIRST, .tips = "nondeterministic_output",
+        .since = "2.8.0",
+        .replies = REPLIES(
+            "[bulk [bulk bulk ...]]: the next cursor, 0 at the end; members, each with its score",
+            "[bulk [bulk ...]]: with NOSCORES: the next cursor; members"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_INVALID_CURSOR),
+        .complexity =
+            "O(1) for each call. O(N) for a complete iteration, where N is the number of members.",
+        .syntax = "key cursor [MATCH pattern] [COUNT count] [NOSCORES]",
+        .summary = "Returns some members and scores of a sorted set and the cursor for the next "
+                   "call. Begin with cursor 0."),
 };
 
 const struct command_group set_scan_commands = COMMAND_GROUP("set", set_rows);

@@ -189,100 +189,61 @@ static void reply_keys(struct call *call)
 enum { ABOUT = LOADING | STALE };
 
 static const struct command subcommands[] = {
-    { .name = "COUNT",
-      .run = cmd_command_count,
-      .arity = 2,
-      .flags = ABOUT,
-      .acl = ACL_CONNECTION,
-      .since = "2.8.13",
-      .replies = REPLIES("integer: the number of commands"),
-      .complexity = "O(1)",
-      .syntax = "",
-      .summary = "Returns the number of commands." },
-    { .name = "INFO",
-      .run = cmd_command_info,
-      .arity = -2,
-      .flags = ABOUT,
-      .acl = ACL_CONNECTION,
-      .tips = "nondeterministic_output_order",
-      .since = "2.8.13",
-      .replies = REPLIES(
-          "[[bulk integer set[simple ...] integer integer integer set[simple ...] set[bulk ...] "
-          "set[any ...] set[]|[any ...]]|null ...]: name, arity, flags, first key, last key, step, "
-          "ACL categories, tips, key specifications, subcommands; null for an unknown command"),
-      .complexity = "O(N) where N is the number of commands.",
-      .syntax = "[command-name [command-name ...]]",
-      .summary = "Returns arity, flags and key positions of commands." },
-    { .name = "DOCS",
-      .run = cmd_command_docs,
-      .arity = -2,
-      .flags = ABOUT,
-      .acl = ACL_CONNECTION,
-      .tips = "nondeterministic_output_order",
-      .since = "7.0.0",
-      .replies = REPLIES("map[bulk map[bulk any ...] ...]: each command's summary, since, group, "
-                         "complexity, arguments and subcommands"),
-      .complexity = "O(N) where N is the number of commands.",
-      .syntax = "[command-name [command-name ...]]",
-      .summary = "Describes commands: summary, syntax, complexity and group." },
-    { .name = "LIST",
-      .run = cmd_command_list,
-      .arity = -2,
-      .flags = ABOUT,
-      .acl = ACL_CONNECTION,
-      .tips = "nondeterministic_output_order",
-      .since = "7.0.0",
-      .replies = REPLIES("[bulk ...]: the names of the commands"),
-      .errors = ERRORS(ERR_SYNTAX),
-      .complexity = "O(N) where N is the number of commands.",
-      .syntax = "[FILTERBY <MODULE module-name | ACLCAT category | PATTERN pattern>]",
-      .summary = "Returns the names of commands." },
-    { .name = "GETKEYS",
-      .run = reply_keys,
-      .variant = false,
-      .arity = -4,
-      .flags = ABOUT,
-      .acl = ACL_CONNECTION,
-      .since = "2.8.13",
-      .replies = REPLIES("[bulk ...]: the keys"),
-      .errors =
-          ERRORS(ERR_COMMAND_INVALID, ERR_COMMAND_ARITY, ERR_COMMAND_NO_KEYS, ERR_COMMAND_KEYS),
-      .complexity = "O(N) where N is the number of arguments.",
-      .syntax = "command arg [arg ...]",
-      .summary = "Returns the keys of a full command." },
-    { .name = "GETKEYSANDFLAGS",
-      .run = reply_keys,
-      .variant = true,
-      .arity = -4,
-      .flags = ABOUT,
-      .acl = ACL_CONNECTION,
-      .since = "7.0.0",
-      .replies = REPLIES("[[bulk set[simple ...]] ...]: each key, and how the command accesses it"),
-      .errors =
-          ERRORS(ERR_COMMAND_INVALID, ERR_COMMAND_ARITY, ERR_COMMAND_NO_KEYS, ERR_COMMAND_KEYS),
-      .complexity = "O(N) where N is the number of arguments.",
-      .syntax = "command arg [arg ...]",
-      .summary = "Returns the keys of a full command, and how it accesses each." },
+    ROW("COUNT", cmd_command_count, 2, ABOUT, .acl = ACL_CONNECTION, .since = "2.8.13",
+        .replies = REPLIES("integer: the number of commands"), .complexity = "O(1)", .syntax = "",
+        .summary = "Returns the number of commands."),
+    ROW("INFO", cmd_command_info, -2, ABOUT, .acl = ACL_CONNECTION,
+        .tips = "nondeterministic_output_order", .since = "2.8.13",
+        .replies = REPLIES(
+            "[[bulk integer set[simple ...] integer integer integer set[simple ...] set[bulk ...] "
+            "set[any ...] set[]|[any ...]]|null ...]: name, arity, flags, first key, last key, "
+            "step, "
+            "ACL categories, tips, key specifications, subcommands; null for an unknown command"),
+        .complexity = "O(N) where N is the number of commands.",
+        .syntax = "[command-name [command-name ...]]",
+        .summary = "Returns arity, flags and key positions of commands."),
+    ROW("DOCS", cmd_command_docs, -2, ABOUT, .acl = ACL_CONNECTION,
+        .tips = "nondeterministic_output_order", .since = "7.0.0",
+        .replies = REPLIES("map[bulk map[bulk any ...] ...]: each command's summary, since, group, "
+                           "complexity, arguments and subcommands"),
+        .complexity = "O(N) where N is the number of commands.",
+        .syntax = "[command-name [command-name ...]]",
+        .summary = "Describes commands: summary, syntax, complexity and group."),
+    ROW("LIST", cmd_command_list, -2, ABOUT, .acl = ACL_CONNECTION,
+        .tips = "nondeterministic_output_order", .since = "7.0.0",
+        .replies = REPLIES("[bulk ...]: the names of the commands"), .errors = ERRORS(ERR_SYNTAX),
+        .complexity = "O(N) where N is the number of commands.",
+        .syntax = "[FILTERBY <MODULE module-name | ACLCAT category | PATTERN pattern>]",
+        .summary = "Returns the names of commands."),
+    ROW("GETKEYS", reply_keys, -4, ABOUT, .variant = false, .acl = ACL_CONNECTION,
+        .since = "2.8.13", .replies = REPLIES("[bulk ...]: the keys"),
+        .errors =
+            ERRORS(ERR_COMMAND_INVALID, ERR_COMMAND_ARITY, ERR_COMMAND_NO_KEYS, ERR_COMMAND_KEYS),
+        .complexity = "O(N) where N is the number of arguments.", .syntax = "command arg [arg ...]",
+        .summary = "Returns the keys of a full command."),
+    ROW("GETKEYSANDFLAGS", reply_keys, -4, ABOUT, .variant = true, .acl = ACL_CONNECTION,
+        .since = "7.0.0",
+        .replies =
+            REPLIES("[[bulk set[simple ...]] ...]: each key, and how the command accesses it"),
+        .errors =
+            ERRORS(ERR_COMMAND_INVALID, ERR_COMMAND_ARITY, ERR_COMMAND_NO_KEYS, ERR_COMMAND_KEYS),
+        .complexity = "O(N) where N is the number of arguments.", .syntax = "command arg [arg ...]",
+        .summary = "Returns the keys of a full command, and how it accesses each."),
     HELP_ROW(cmd_help, .acl = ACL_CONNECTION, .since = "5.0.0"),
     { .name = NULL },
 };
 
 static const struct command rows[] = {
-    { .name = "COMMAND",
-      .run = cmd_command,
-      .arity = -1,
-      .flags = ABOUT,
-      .acl = ACL_CONNECTION,
-      .tips = "nondeterministic_output_order",
-      .since = "2.8.13",
-      .replies = REPLIES(
-          "[[bulk integer set[simple ...] integer integer integer set[simple ...] set[bulk ...] "
-          "set[any ...] set[]|[any ...]]|null ...]: name, arity, flags, first key, last key, step, "
-          "ACL categories, tips, key specifications, subcommands; null for an unknown command"),
-      .complexity = "O(N) where N is the number of commands.",
-      .syntax = "",
-      .summary = "Returns arity, flags and key positions of all commands.",
-      .subcommands = subcommands },
+    ROW("COMMAND", cmd_command, -1, ABOUT, .acl = ACL_CONNECTION,
+        .tips = "nondeterministic_output_order", .since = "2.8.13",
+        .replies = REPLIES(
+            "[[bulk integer set[simple ...] integer integer integer set[simple ...] set[bulk ...] "
+            "set[any ...] set[]|[any ...]]|null ...]: name, arity, flags, first key, last key, "
+            "step, "
+            "ACL categories, tips, key specifications, subcommands; null for an unknown command"),
+        .complexity = "O(N) where N is the number of commands.", .syntax = "",
+        .summary = "Returns arity, flags and key positions of all commands.",
+        .subcommands = subcommands),
 };
 
 const struct command_group command_commands = COMMAND_GROUP("server", rows);

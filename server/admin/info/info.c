@@ -71,18 +71,13 @@ static void cmd_info(struct call *call)
 }
 
 static const struct command rows[] = {
-    { .name = "INFO",
-      .run = cmd_info,
-      .arity = -1,
-      .flags = LOADING | STALE | COUNTS_KEYS,
-      .counts_keys = requests_keyspace,
-      .acl = ACL_DANGEROUS,
-      .tips = "nondeterministic_output request_policy:all_shards response_policy:special",
-      .since = "1.0.0",
-      .replies = REPLIES("verbatim: sections of field:value"),
-      .complexity = "O(N) where N is the number of connections.",
-      .syntax = "[section [section ...]]",
-      .summary = "Returns information and statistics about the server." },
+    ROW("INFO", cmd_info, -1, LOADING | STALE | COUNTS_KEYS, .counts_keys = requests_keyspace,
+        .acl = ACL_DANGEROUS,
+        .tips = "nondeterministic_output request_policy:all_shards response_policy:special",
+        .since = "1.0.0", .replies = REPLIES("verbatim: sections of field:value"),
+        .complexity = "O(N) where N is the number of connections.",
+        .syntax = "[section [section ...]]",
+        .summary = "Returns information and statistics about the server."),
 };
 
 const struct command_group info_commands = COMMAND_GROUP("server", rows);

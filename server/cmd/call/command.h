@@ -163,6 +163,12 @@ enum { KEY_SPECS_MAX = 3 };
         __VA_ARGS__, ERROR_COUNT                                                                   \
     }
 
+/* The row of a command. The fields that each row has come first; the arguments after them are the
+ * further fields of struct command. */
+#define ROW(NAME, RUN, ARITY, FLAGS, ...)                                                          \
+    {                                                                                              \
+        .name = (NAME), .run = (RUN), .arity = (ARITY), .flags = (FLAGS), __VA_ARGS__              \
+    }
 /* The row of a subcommand HELP; the arguments add further fields, such as the version. */
 #define HELP_ROW(function, ...)                                                                    \
     {                                                                                              \

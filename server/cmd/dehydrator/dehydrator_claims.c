@@ -165,96 +165,67 @@ static void move_deadlines(struct call *call)
 }
 
 static const struct command by_id[] = {
-    { .name = "REDE.XACK",
-      .run = acknowledge,
-      .variant = BY_ID,
-      .arity = -3,
-      .flags = WRITE | FAST,
-      .keys = KEY_FIRST,
-      .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE,
-      .since = "0.1.0",
-      .origin = "ReDe",
-      .replies = REPLIES("[bulk|null ...]: the payloads of the elements removed; null for an id "
-                         "that is absent or not yet due"),
-      .errors = ERRORS(ERR_WRONGTYPE),
-      .complexity = "O(K*log(N)) where K is the number of ids given and N the number of elements.",
-      .syntax = "key id [id ...]",
-      .summary = "Removes and returns those of the given elements that are due or claimed." },
-    { .name = "REDE.NACK",
-      .run = give_back,
-      .variant = BY_ID,
-      .arity = -4,
-      .flags = WRITE | FAST,
-      .keys = KEY_FIRST,
-      .key_flags = KEY_RW | KEY_UPDATE,
-      .since = "0.1.0",
-      .replies = REPLIES("integer: the number of claims given back"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_BAD_MSEC),
-      .complexity = "O(K*log(N)) where K is the number of ids given and N the number of elements.",
-      .syntax = "key delay id [id ...]",
-      .summary =
-          "Ends the claims of the given elements, which are due again in delay milliseconds." },
-    { .name = "REDE.RESCHEDULE",
-      .run = move_deadlines,
-      .variant = BY_ID,
-      .arity = -4,
-      .flags = WRITE | FAST,
-      .keys = KEY_FIRST,
-      .key_flags = KEY_RW | KEY_UPDATE,
-      .since = "0.1.0",
-      .replies = REPLIES("integer: the number of elements whose deadline was moved"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_BAD_MSEC),
-      .complexity = "O(K*log(N)) where K is the number of ids given and N the number of elements.",
-      .syntax = "key ttl id [id ...]",
-      .summary = "Sets the deadlines of the given elements to ttl milliseconds from now." },
+    ROW("REDE.XACK", acknowledge, -3, WRITE | FAST, .variant = BY_ID, .keys = KEY_FIRST,
+        .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE, .since = "0.1.0", .origin = "ReDe",
+        .replies = REPLIES("[bulk|null ...]: the payloads of the elements removed; null for an id "
+                           "that is absent or not yet due"),
+        .errors = ERRORS(ERR_WRONGTYPE),
+        .complexity =
+            "O(K*log(N)) where K is the number of ids given and N the number of elements.",
+        .syntax = "key id [id ...]",
+        .summary = "Removes and returns those of the given elements that are due or claimed."),
+    ROW("REDE.NACK", give_back, -4, WRITE | FAST, .variant = BY_ID, .keys = KEY_FIRST,
+        .key_flags = KEY_RW | KEY_UPDATE, .since = "0.1.0",
+        .replies = REPLIES("integer: the number of claims given back"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_BAD_MSEC),
+        .complexity =
+            "O(K*log(N)) where K is the number of ids given and N the number of elements.",
+        .syntax = "key delay id [id ...]",
+        .summary =
+            "Ends the claims of the given elements, which are due again in delay milliseconds."),
+    ROW("REDE.RESCHEDULE", move_deadlines, -4, WRITE | FAST, .variant = BY_ID, .keys = KEY_FIRST,
+        .key_flags = KEY_RW | KEY_UPDATE, .since = "0.1.0",
+        .replies = REPLIES("integer: the number of elements whose deadline was moved"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_BAD_MSEC),
+        .complexity =
+            "O(K*log(N)) where K is the number of ids given and N the number of elements.",
+        .syntax = "key ttl id [id ...]",
+        .summary = "Sets the deadlines of the given elements to ttl milliseconds from now."),
 };
 
 static const struct command by_token[] = {
-    { .name = "REDE.ACK",
-      .run = acknowledge,
-      .variant = BY_TOKEN,
-      .arity = -4,
-      .flags = WRITE | FAST,
-      .keys = KEY_FIRST,
-      .key_flags = KEY_RW | KEY_DELETE,
-      .since = "0.2.0",
-      .replies = REPLIES("integer: the number of claims that still had their token; their elements "
-                         "are removed, or due again if they have EVERY or CRON"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_BAD_MSEC),
-      .complexity = "O(K*log(N)) where K is the number of ids given and N the number of elements.",
-      .syntax = "key id token [id token ...]",
-      .summary = "Removes the elements whose claims still have the given tokens." },
-    { .name = "REDE.EXTEND",
-      .run = move_deadlines,
-      .variant = BY_TOKEN,
-      .arity = -5,
-      .flags = WRITE | FAST,
-      .keys = KEY_FIRST,
-      .key_flags = KEY_RW | KEY_UPDATE,
-      .since = "0.2.0",
-      .replies = REPLIES("integer: the number of claims that still had their token; their leases "
-                         "end lease milliseconds from now"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_BAD_MSEC),
-      .complexity = "O(K*log(N)) where K is the number of ids given and N the number of elements.",
-      .syntax = "key lease id token [id token ...]",
-      .summary = "Extends the leases of the claims that still have the given tokens, even leases "
-                 "that have ended." },
-    { .name = "REDE.RETRY",
-      .run = give_back,
-      .variant = BY_TOKEN,
-      .arity = -5,
-      .flags = WRITE | FAST,
-      .keys = KEY_FIRST,
-      .key_flags = KEY_RW | KEY_UPDATE,
-      .since = "0.2.0",
-      .replies =
-          REPLIES("integer: the number of claims that still had their token, now given back"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_BAD_MSEC, ERR_NO_BACKOFF),
-      .complexity = "O(K*log(N)) where K is the number of ids given and N the number of elements.",
-      .syntax = "key <delay | AUTO | FIRST> [NOCOUNT] id token [id token ...]",
-      .summary = "Ends the claims that still have the given tokens. The elements are due again in "
-                 "delay milliseconds, after the BACKOFF of the key's policy, or now, before all "
-                 "that are due; with NOCOUNT the delivery does not count." },
+    ROW("REDE.ACK", acknowledge, -4, WRITE | FAST, .variant = BY_TOKEN, .keys = KEY_FIRST,
+        .key_flags = KEY_RW | KEY_DELETE, .since = "0.2.0",
+        .replies =
+            REPLIES("integer: the number of claims that still had their token; their elements "
+                    "are removed, or due again if they have EVERY or CRON"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_BAD_MSEC),
+        .complexity =
+            "O(K*log(N)) where K is the number of ids given and N the number of elements.",
+        .syntax = "key id token [id token ...]",
+        .summary = "Removes the elements whose claims still have the given tokens."),
+    ROW("REDE.EXTEND", move_deadlines, -5, WRITE | FAST, .variant = BY_TOKEN, .keys = KEY_FIRST,
+        .key_flags = KEY_RW | KEY_UPDATE, .since = "0.2.0",
+        .replies = REPLIES("integer: the number of claims that still had their token; their leases "
+                           "end lease milliseconds from now"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_BAD_MSEC),
+        .complexity =
+            "O(K*log(N)) where K is the number of ids given and N the number of elements.",
+        .syntax = "key lease id token [id token ...]",
+        .summary = "Extends the leases of the claims that still have the given tokens, even leases "
+                   "that have ended."),
+    ROW("REDE.RETRY", give_back, -5, WRITE | FAST, .variant = BY_TOKEN, .keys = KEY_FIRST,
+        .key_flags = KEY_RW | KEY_UPDATE, .since = "0.2.0",
+        .replies =
+            REPLIES("integer: the number of claims that still had their token, now given back"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_BAD_MSEC, ERR_NO_BACKOFF),
+        .complexity =
+            "O(K*log(N)) where K is the number of ids given and N the number of elements.",
+        .syntax = "key <delay | AUTO | FIRST> [NOCOUNT] id token [id token ...]",
+        .summary =
+            "Ends the claims that still have the given tokens. The elements are due again in "
+            "delay milliseconds, after the BACKOFF of the key's policy, or now, before all "
+            "that are due; with NOCOUNT the delivery does not count."),
 };
 
 const struct command_group dehydrator_claim_commands = COMMAND_GROUP("dehydrator", by_id);

@@ -42,19 +42,16 @@ static void cmd_cron_next(struct call *call)
 }
 
 static const struct command rows[] = {
-    { .name = "CRON.NEXT",
-      .run = cmd_cron_next,
-      .arity = -2,
-      .flags = READONLY | FAST | LOADING | STALE,
-      .since = "0.2.0",
-      .tips = "nondeterministic_output",
-      .replies = REPLIES("[integer ...]: the next instants, as Unix times in milliseconds"),
-      .errors = ERRORS(ERR_OPTION_UNKNOWN, ERR_OPTION_NO_VALUE, ERR_OPTION_CONFLICT, ERR_BAD_MSEC,
-                       ERR_CRON, ERR_CRON_NEVER, ERR_CRON_COUNT),
-      .complexity = "O(K) where K is the number of instants, each within 20 microseconds.",
-      .syntax = "spec [ZONE zone] [FROM unix-time-milliseconds] [COUNT count]",
-      .summary = "Lists the next instants of a schedule by the calendar in a time zone, after now "
-                 "or after FROM." },
+    ROW("CRON.NEXT", cmd_cron_next, -2, READONLY | FAST | LOADING | STALE, .since = "0.2.0",
+        .tips = "nondeterministic_output",
+        .replies = REPLIES("[integer ...]: the next instants, as Unix times in milliseconds"),
+        .errors = ERRORS(ERR_OPTION_UNKNOWN, ERR_OPTION_NO_VALUE, ERR_OPTION_CONFLICT, ERR_BAD_MSEC,
+                         ERR_CRON, ERR_CRON_NEVER, ERR_CRON_COUNT),
+        .complexity = "O(K) where K is the number of instants, each within 20 microseconds.",
+        .syntax = "spec [ZONE zone] [FROM unix-time-milliseconds] [COUNT count]",
+        .summary =
+            "Lists the next instants of a schedule by the calendar in a time zone, after now "
+            "or after FROM."),
 };
 
 const struct command_group dehydrator_cron_commands = COMMAND_GROUP("dehydrator", rows);

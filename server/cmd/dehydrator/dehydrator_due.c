@@ -380,88 +380,61 @@ static void cmd_rede_fairclaim(struct call *call)
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 static const struct command rows[] = {
-    { .name = "REDE.POLL",
-      .run = cmd_rede_poll,
-      .arity = -2,
-      .flags = WRITE,
-      .keys = KEY_FIRST,
-      .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE,
-      .since = "0.1.0",
-      .origin = "ReDe",
-      .replies = REPLIES("[bulk ...]: the payloads that were due, in order",
-                         "[[bulk bulk] ...]: with WITHIDS: ids and payloads"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_OPTION_UNKNOWN, ERR_OPTION_NO_VALUE, ERR_NOT_POSITIVE),
-      .complexity = "O(K*log(N)) where K is the number of elements returned and N the number in "
-                    "the dehydrator.",
-      .syntax = "key [COUNT count] [WITHIDS]",
-      .summary = "Removes and returns the elements that are due, earliest first." },
-    { .name = "REDE.BPOLL",
-      .run = cmd_rede_bpoll,
-      .arity = -3,
-      .flags = WRITE | NOSCRIPT | BLOCKING,
-      .keys = KEY_FIRST,
-      .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE,
-      .since = "0.1.0",
-      .replies = REPLIES("[bulk ...]: the payloads that were due, in order",
-                         "[[bulk bulk] ...]: with WITHIDS: ids and payloads",
-                         "null-array: the timeout was reached"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_OPTION_UNKNOWN, ERR_OPTION_NO_VALUE, ERR_TIMEOUT_NEGATIVE,
-                       ERR_TIMEOUT_FLOAT, ERR_COUNT_POSITIVE),
-      .complexity = "O(K*log(N)) where K is the number of elements returned and N the number in "
-                    "the dehydrator.",
-      .syntax = "key timeout [COUNT count] [WITHIDS]",
-      .summary = "Removes and returns the elements that are due, earliest first, or blocks until "
-                 "one is due." },
-    { .name = "REDE.XPOLL",
-      .run = cmd_rede_xpoll,
-      .arity = -2,
-      .flags = READONLY,
-      .keys = KEY_FIRST,
-      .key_flags = KEY_RO | KEY_ACCESS,
-      .since = "0.1.0",
-      .origin = "ReDe",
-      .replies = REPLIES("[bulk ...]: the ids of the elements that are due, in order"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_OPTION_UNKNOWN, ERR_OPTION_NO_VALUE, ERR_NOT_POSITIVE),
-      .complexity = "O(log(N)+K) where N is the number of elements and K the number returned.",
-      .syntax = "key [COUNT count]",
-      .summary = "Returns the ids of the elements that are due, earliest first." },
-    { .name = "REDE.CLAIM",
-      .run = cmd_rede_claim,
-      .arity = -3,
-      .flags = WRITE | BLOCKING,
-      .keys = KEY_FIRST,
-      .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE,
-      .since = "0.1.0",
-      .replies =
-          REPLIES("[[bulk bulk integer] ...]: id, payload and number of deliveries of each claimed "
-                  "element; empty if none is due, even after the timeout of BLOCK",
-                  "[[bulk bulk integer integer] ...]: with TOKENS: the same, and the token of "
-                  "each claim"),
-      .errors =
-          ERRORS(ERR_WRONGTYPE, ERR_OPTION_UNKNOWN, ERR_OPTION_NO_VALUE, ERR_TIMEOUT_NEGATIVE,
-                 ERR_TIMEOUT_FLOAT, ERR_COUNT_POSITIVE, ERR_BAD_MSEC, ERR_READONLY, ERR_NO_TOKENS),
-      .complexity = "O(K*log(N)) where K is the number of elements returned and N the number in "
-                    "the dehydrator.",
-      .syntax = "key lease [COUNT count] [BLOCK timeout] [TOKENS]",
-      .summary = "Returns the elements that are due and hides them for lease milliseconds." },
-    { .name = "REDE.FAIRCLAIM",
-      .run = cmd_rede_fairclaim,
-      .arity = -3,
-      .flags = WRITE | BLOCKING,
-      .prefix = 1,
-      .since = "0.2.0",
-      .replies = REPLIES(
-          "[[bulk bulk bulk integer] ...]: key, id, payload and number of deliveries of each "
-          "claimed element; empty if none is due, even after the timeout of BLOCK",
-          "[[bulk bulk bulk integer integer] ...]: with TOKENS: the same, and the token of "
-          "each claim"),
-      .errors =
-          ERRORS(ERR_PREFIX, ERR_OPTION_UNKNOWN, ERR_OPTION_NO_VALUE, ERR_TIMEOUT_NEGATIVE,
-                 ERR_TIMEOUT_FLOAT, ERR_COUNT_POSITIVE, ERR_BAD_MSEC, ERR_READONLY, ERR_NO_TOKENS),
-      .complexity = "O(K*log(N)) where K is the number of elements returned and N the number of "
-                    "dehydrators and of their elements.",
-      .syntax = "prefix lease [COUNT count] [BLOCK timeout] [TOKENS]",
-      .summary = "Claims due elements of the dehydrators with a prefix, one of each in turn." },
+    ROW("REDE.POLL", cmd_rede_poll, -2, WRITE, .keys = KEY_FIRST,
+        .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE, .since = "0.1.0", .origin = "ReDe",
+        .replies = REPLIES("[bulk ...]: the payloads that were due, in order",
+                           "[[bulk bulk] ...]: with WITHIDS: ids and payloads"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_OPTION_UNKNOWN, ERR_OPTION_NO_VALUE, ERR_NOT_POSITIVE),
+        .complexity = "O(K*log(N)) where K is the number of elements returned and N the number in "
+                      "the dehydrator.",
+        .syntax = "key [COUNT count] [WITHIDS]",
+        .summary = "Removes and returns the elements that are due, earliest first."),
+    ROW("REDE.BPOLL", cmd_rede_bpoll, -3, WRITE | NOSCRIPT | BLOCKING, .keys = KEY_FIRST,
+        .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE, .since = "0.1.0",
+        .replies = REPLIES("[bulk ...]: the payloads that were due, in order",
+                           "[[bulk bulk] ...]: with WITHIDS: ids and payloads",
+                           "null-array: the timeout was reached"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_OPTION_UNKNOWN, ERR_OPTION_NO_VALUE,
+                         ERR_TIMEOUT_NEGATIVE, ERR_TIMEOUT_FLOAT, ERR_COUNT_POSITIVE),
+        .complexity = "O(K*log(N)) where K is the number of elements returned and N the number in "
+                      "the dehydrator.",
+        .syntax = "key timeout [COUNT count] [WITHIDS]",
+        .summary = "Removes and returns the elements that are due, earliest first, or blocks until "
+                   "one is due."),
+    ROW("REDE.XPOLL", cmd_rede_xpoll, -2, READONLY, .keys = KEY_FIRST,
+        .key_flags = KEY_RO | KEY_ACCESS, .since = "0.1.0", .origin = "ReDe",
+        .replies = REPLIES("[bulk ...]: the ids of the elements that are due, in order"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_OPTION_UNKNOWN, ERR_OPTION_NO_VALUE, ERR_NOT_POSITIVE),
+        .complexity = "O(log(N)+K) where N is the number of elements and K the number returned.",
+        .syntax = "key [COUNT count]",
+        .summary = "Returns the ids of the elements that are due, earliest first."),
+    ROW("REDE.CLAIM", cmd_rede_claim, -3, WRITE | BLOCKING, .keys = KEY_FIRST,
+        .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE, .since = "0.1.0",
+        .replies = REPLIES(
+            "[[bulk bulk integer] ...]: id, payload and number of deliveries of each claimed "
+            "element; empty if none is due, even after the timeout of BLOCK",
+            "[[bulk bulk integer integer] ...]: with TOKENS: the same, and the token of "
+            "each claim"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_OPTION_UNKNOWN, ERR_OPTION_NO_VALUE,
+                         ERR_TIMEOUT_NEGATIVE, ERR_TIMEOUT_FLOAT, ERR_COUNT_POSITIVE, ERR_BAD_MSEC,
+                         ERR_READONLY, ERR_NO_TOKENS),
+        .complexity = "O(K*log(N)) where K is the number of elements returned and N the number in "
+                      "the dehydrator.",
+        .syntax = "key lease [COUNT count] [BLOCK timeout] [TOKENS]",
+        .summary = "Returns the elements that are due and hides them for lease milliseconds."),
+    ROW("REDE.FAIRCLAIM", cmd_rede_fairclaim, -3, WRITE | BLOCKING, .prefix = 1, .since = "0.2.0",
+        .replies = REPLIES(
+            "[[bulk bulk bulk integer] ...]: key, id, payload and number of deliveries of each "
+            "claimed element; empty if none is due, even after the timeout of BLOCK",
+            "[[bulk bulk bulk integer integer] ...]: with TOKENS: the same, and the token of "
+            "each claim"),
+        .errors = ERRORS(ERR_PREFIX, ERR_OPTION_UNKNOWN, ERR_OPTION_NO_VALUE, ERR_TIMEOUT_NEGATIVE,
+                         ERR_TIMEOUT_FLOAT, ERR_COUNT_POSITIVE, ERR_BAD_MSEC, ERR_READONLY,
+                         ERR_NO_TOKENS),
+        .complexity = "O(K*log(N)) where K is the number of elements returned and N the number of "
+                      "dehydrators and of their elements.",
+        .syntax = "prefix lease [COUNT count] [BLOCK timeout] [TOKENS]",
+        .summary = "Claims due elements of the dehydrators with a prefix, one of each in turn."),
 };
 
 const struct command_group dehydrator_due_commands = COMMAND_GROUP("dehydrator", rows);

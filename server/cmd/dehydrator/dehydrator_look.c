@@ -231,111 +231,71 @@ static void cmd_rede_scan(struct call *call)
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 static const struct command rows[] = {
-    { .name = "REDE.TTN",
-      .run = cmd_rede_ttn,
-      .arity = 2,
-      .flags = READONLY | FAST,
-      .keys = KEY_FIRST,
-      .key_flags = KEY_RO,
-      .since = "0.1.0",
-      .origin = "ReDe",
-      .replies = REPLIES("integer: the milliseconds until the next element is due; 0 if one is due",
-                         "null: there are no elements"),
-      .errors = ERRORS(ERR_WRONGTYPE),
-      .complexity = "O(1)",
-      .syntax = "key",
-      .summary = "Returns the milliseconds until the next element is due." },
-    { .name = "REDE.LEN",
-      .run = cmd_rede_len,
-      .arity = -2,
-      .flags = READONLY | FAST,
-      .keys = KEY_FIRST,
-      .key_flags = KEY_RO,
-      .since = "0.1.0",
-      .replies = REPLIES("integer: the number of elements, or of those that are due or claimed"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_OPTION_UNKNOWN),
-      .complexity = "O(log(N)) where N is the number of elements.",
-      .syntax = "key [DUE | CLAIMED]",
-      .summary = "Returns the number of elements, or of those that are due or claimed." },
-    { .name = "REDE.COUNT",
-      .run = cmd_rede_count,
-      .arity = 4,
-      .flags = READONLY | FAST,
-      .keys = KEY_FIRST,
-      .key_flags = KEY_RO,
-      .since = "0.2.0",
-      .replies = REPLIES("integer: the number of elements that are due between the two instants"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_BAD_MSEC),
-      .complexity = "O(log(N)) where N is the number of elements.",
-      .syntax = "key min max",
-      .summary = "Returns the number of elements that are due between two Unix times in "
-                 "milliseconds." },
-    { .name = "REDE.RANGE",
-      .run = cmd_rede_range,
-      .arity = -4,
-      .flags = READONLY,
-      .keys = KEY_FIRST,
-      .key_flags = KEY_RO | KEY_ACCESS,
-      .since = "0.1.0",
-      .replies = REPLIES(
-          "[[bulk integer] ...]: ids and deadlines as Unix times in milliseconds, in order"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_OPTION_UNKNOWN, ERR_OPTION_NO_VALUE, ERR_NOT_POSITIVE,
-                       ERR_BAD_MSEC),
-      .complexity = "O(log(N)+K) where N is the number of elements and K the number returned.",
-      .syntax = "key min max [COUNT count]",
-      .summary = "Returns the ids and deadlines of the elements that are due between two Unix "
-                 "times in milliseconds." },
-    { .name = "REDE.SCAN",
-      .run = cmd_rede_scan,
-      .arity = -3,
-      .flags = READONLY,
-      .keys = KEY_FIRST,
-      .key_flags = KEY_RO | KEY_ACCESS,
-      .tips = "nondeterministic_output",
-      .since = "0.1.0",
-      .replies = REPLIES(
-          "[bulk [bulk bulk ...]]: the next cursor, 0 at the end; ids, each with its payload"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_INVALID_CURSOR),
-      .complexity =
-          "O(1) for each call. O(N) for a complete iteration, where N is the number of elements.",
-      .syntax = "key cursor [MATCH pattern] [COUNT count]",
-      .summary = "Returns some elements with their ids and the cursor for the next call. Begin "
-                 "with cursor 0." },
-    { .name = "REDE.FAIRINFO",
-      .run = cmd_rede_fairinfo,
-      .arity = 2,
-      .flags = READONLY | BLOCKING,
-      .prefix = 1,
-      .since = "0.2.0",
-      .replies = REPLIES(
-          "map['keys' integer 'due-keys' integer 'due' integer 'claimed' integer 'other-types' "
-          "integer 'oldest-due-ms' integer|null]: figures of the dehydrators with the prefix",
-          "null-array: CLIENT UNBLOCK ended the wait"),
-      .errors = ERRORS(ERR_PREFIX),
-      .complexity = "O(N) where N is the number of keys in the database, in slices.",
-      .syntax = "prefix",
-      .summary = "Returns figures of all dehydrators with a prefix." },
-    { .name = "REDE.INFO",
-      .run = cmd_rede_info,
-      .arity = 2,
-      .flags = READONLY,
-      .keys = KEY_FIRST,
-      .key_flags = KEY_RO,
-      .since = "0.1.0",
-      .replies = REPLIES(
-          "map['length' integer 'due' integer 'claimed' integer 'redelivered' integer "
-          "'next-deadline' integer|null 'distinct-ttls' integer 'bytes' integer "
-          "'paused-until' integer|null 'oldest-due-ms' integer|null 'pushed' integer "
-          "'delivered' integer 'acked' integer 'retried' integer 'dead' integer "
-          "'lateness-p50' integer|null 'lateness-p99' integer|null]: figures; all 0 or null "
-          "if there is no such key. A pause without end is -1; times are in milliseconds"),
-      .errors = ERRORS(ERR_WRONGTYPE),
-      .complexity =
-          "O(log(N)) where N is the number of elements. Distinct TTLs are counted up to 1,000.",
-      .syntax = "key",
-      .summary =
-          "Returns the numbers of all, due and claimed elements, the next deadline, the memory "
-          "used, the end of the pause, how many elements were delivered, and how late." },
+    ROW("REDE.TTN", cmd_rede_ttn, 2, READONLY | FAST, .keys = KEY_FIRST, .key_flags = KEY_RO,
+        .since = "0.1.0", .origin = "ReDe",
+        .replies =
+            REPLIES("integer: the milliseconds until the next element is due; 0 if one is due",
+                    "null: there are no elements"),
+        .errors = ERRORS(ERR_WRONGTYPE), .complexity = "O(1)", .syntax = "key",
+        .summary = "Returns the milliseconds until the next element is due."),
+    ROW("REDE.LEN", cmd_rede_len, -2, READONLY | FAST, .keys = KEY_FIRST, .key_flags = KEY_RO,
+        .since = "0.1.0",
+        .replies = REPLIES("integer: the number of elements, or of those that are due or claimed"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_OPTION_UNKNOWN),
+        .complexity = "O(log(N)) where N is the number of elements.",
+        .syntax = "key [DUE | CLAIMED]",
+        .summary = "Returns the number of elements, or of those that are due or claimed."),
+    ROW("REDE.COUNT", cmd_rede_count, 4, READONLY | FAST, .keys = KEY_FIRST, .key_flags = KEY_RO,
+        .since = "0.2.0",
+        .replies = REPLIES("integer: the number of elements that are due between the two instants"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_BAD_MSEC),
+        .complexity = "O(log(N)) where N is the number of elements.", .syntax = "key min max",
+        .summary = "Returns the number of elements that are due between two Unix times in "
+                   "milliseconds."),
+    ROW("REDE.RANGE", cmd_rede_range, -4, READONLY, .keys = KEY_FIRST,
+        .key_flags = KEY_RO | KEY_ACCESS, .since = "0.1.0",
+        .replies = REPLIES(
+            "[[bulk integer] ...]: ids and deadlines as Unix times in milliseconds, in order"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_OPTION_UNKNOWN, ERR_OPTION_NO_VALUE, ERR_NOT_POSITIVE,
+                         ERR_BAD_MSEC),
+        .complexity = "O(log(N)+K) where N is the number of elements and K the number returned.",
+        .syntax = "key min max [COUNT count]",
+        .summary = "Returns the ids and deadlines of the elements that are due between two Unix "
+                   "times in milliseconds."),
+    ROW("REDE.SCAN", cmd_rede_scan, -3, READONLY, .keys = KEY_FIRST,
+        .key_flags = KEY_RO | KEY_ACCESS, .tips = "nondeterministic_output", .since = "0.1.0",
+        .replies = REPLIES(
+            "[bulk [bulk bulk ...]]: the next cursor, 0 at the end; ids, each with its payload"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_INVALID_CURSOR),
+        .complexity =
+            "O(1) for each call. O(N) for a complete iteration, where N is the number of elements.",
+        .syntax = "key cursor [MATCH pattern] [COUNT count]",
+        .summary = "Returns some elements with their ids and the cursor for the next call. Begin "
+                   "with cursor 0."),
+    ROW("REDE.FAIRINFO", cmd_rede_fairinfo, 2, READONLY | BLOCKING, .prefix = 1, .since = "0.2.0",
+        .replies = REPLIES(
+            "map['keys' integer 'due-keys' integer 'due' integer 'claimed' integer 'other-types' "
+            "integer 'oldest-due-ms' integer|null]: figures of the dehydrators with the prefix",
+            "null-array: CLIENT UNBLOCK ended the wait"),
+        .errors = ERRORS(ERR_PREFIX),
+        .complexity = "O(N) where N is the number of keys in the database, in slices.",
+        .syntax = "prefix", .summary = "Returns figures of all dehydrators with a prefix."),
+    ROW("REDE.INFO", cmd_rede_info, 2, READONLY, .keys = KEY_FIRST, .key_flags = KEY_RO,
+        .since = "0.1.0",
+        .replies = REPLIES(
+            "map['length' integer 'due' integer 'claimed' integer 'redelivered' integer "
+            "'next-deadline' integer|null 'distinct-ttls' integer 'bytes' integer "
+            "'paused-until' integer|null 'oldest-due-ms' integer|null 'pushed' integer "
+            "'delivered' integer 'acked' integer 'retried' integer 'dead' integer "
+            "'lateness-p50' integer|null 'lateness-p99' integer|null]: figures; all 0 or null "
+            "if there is no such key. A pause without end is -1; times are in milliseconds"),
+        .errors = ERRORS(ERR_WRONGTYPE),
+        .complexity =
+            "O(log(N)) where N is the number of elements. Distinct TTLs are counted up to 1,000.",
+        .syntax = "key",
+        .summary =
+            "Returns the numbers of all, due and claimed elements, the next deadline, the memory "
+            "used, the end of the pause, how many elements were delivered, and how late."),
 };
 
 const struct command_group dehydrator_look_commands = COMMAND_GROUP("dehydrator", rows);

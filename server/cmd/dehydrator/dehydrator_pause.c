@@ -33,32 +33,20 @@ static void cmd_rede_resume(struct call *call)
 }
 
 static const struct command rows[] = {
-    { .name = "REDE.PAUSE",
-      .run = cmd_rede_pause,
-      .arity = -2,
-      .flags = WRITE | GROWS | FAST,
-      .keys = KEY_FIRST,
-      .key_flags = KEY_RW | KEY_UPDATE,
-      .since = "0.2.0",
-      .replies = REPLIES("OK: it delivers nothing from now on"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_OPTION_UNKNOWN, ERR_OPTION_NO_VALUE, ERR_BAD_MSEC,
-                       ERR_PAUSE_PAST),
-      .complexity = "O(1)",
-      .syntax = "key [UNTIL unix-time-milliseconds]",
-      .summary = "Stops the deliveries of a dehydrator, until a Unix time in milliseconds or until "
-                 "REDE.RESUME. Pushes and acknowledgements continue." },
-    { .name = "REDE.RESUME",
-      .run = cmd_rede_resume,
-      .arity = 2,
-      .flags = WRITE | FAST,
-      .keys = KEY_FIRST,
-      .key_flags = KEY_RW | KEY_UPDATE,
-      .since = "0.2.0",
-      .replies = REPLIES("OK: it is not paused"),
-      .errors = ERRORS(ERR_WRONGTYPE),
-      .complexity = "O(1)",
-      .syntax = "key",
-      .summary = "Ends the pause of a dehydrator and serves clients that wait for its elements." },
+    ROW("REDE.PAUSE", cmd_rede_pause, -2, WRITE | GROWS | FAST, .keys = KEY_FIRST,
+        .key_flags = KEY_RW | KEY_UPDATE, .since = "0.2.0",
+        .replies = REPLIES("OK: it delivers nothing from now on"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_OPTION_UNKNOWN, ERR_OPTION_NO_VALUE, ERR_BAD_MSEC,
+                         ERR_PAUSE_PAST),
+        .complexity = "O(1)", .syntax = "key [UNTIL unix-time-milliseconds]",
+        .summary =
+            "Stops the deliveries of a dehydrator, until a Unix time in milliseconds or until "
+            "REDE.RESUME. Pushes and acknowledgements continue."),
+    ROW("REDE.RESUME", cmd_rede_resume, 2, WRITE | FAST, .keys = KEY_FIRST,
+        .key_flags = KEY_RW | KEY_UPDATE, .since = "0.2.0",
+        .replies = REPLIES("OK: it is not paused"), .errors = ERRORS(ERR_WRONGTYPE),
+        .complexity = "O(1)", .syntax = "key",
+        .summary = "Ends the pause of a dehydrator and serves clients that wait for its elements."),
 };
 
 const struct command_group dehydrator_pause_commands = COMMAND_GROUP("dehydrator", rows);

@@ -151,52 +151,39 @@ static void cmd_hgetdel(struct call *call)
 #define TIMES "EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT unix-time-milliseconds"
 
 static const struct command rows[] = {
-    { .name = "HSETEX",
-      .run = cmd_hsetex,
-      .arity = -5,
-      .flags = WRITE | GROWS | FAST,
-      .keys = KEY_FIRST,
-      .acl = ACL_EXPIRY,
-      .since = "8.0.0",
-      .replies = REPLIES("integer: 1 if the fields were set, 0 if FNX or FXX did not hold; with "
-                         "seconds instead of FIELDS the number of fields added"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_EXPIRE_NEGATIVE,
-                       ERR_FIELDS_NUMBER, ERR_FNX_FXX, ERR_NX_FNX_FXX, ERR_ONE_LIFE,
-                       ERR_UNKNOWN_ARGUMENT),
-      .complexity = "O(M*log(N)) where M is the number of fields given and N the number that have "
-                    "a deadline.",
-      .syntax = "key [FNX|FXX] [" TIMES "|KEEPTTL] <seconds field value [field value ...]|FIELDS "
-                "numfields field value [field value ...]>",
-      .summary = "Sets the values and the deadlines of one or more fields of a hash." },
-    { .name = "HGETEX",
-      .run = cmd_hgetex,
-      .arity = -5,
-      .flags = WRITE | FAST,
-      .keys = KEY_FIRST,
-      .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE,
-      .acl = ACL_EXPIRY,
-      .since = "8.0.0",
-      .replies = REPLIES("[bulk|null ...]: the values; null where there is no such field"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_EXPIRE_NEGATIVE,
-                       ERR_MEMBERS_KEYWORD, ERR_MEMBERS_POSITIVE, ERR_MEMBERS_COUNT),
-      .complexity = "O(M*log(N)) where M is the number of fields given and N the number that have "
-                    "a deadline.",
-      .syntax = "key [" TIMES "|PERSIST] FIELDS numfields field [field ...]",
-      .summary = "Returns the values of one or more fields of a hash and sets or removes their "
-                 "deadlines." },
-    { .name = "HGETDEL",
-      .run = cmd_hgetdel,
-      .arity = -5,
-      .flags = WRITE | FAST,
-      .keys = KEY_FIRST,
-      .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE,
-      .since = "8.0.0",
-      .replies = REPLIES(
-          "[bulk|null ...]: the values that were removed; null where there is no such field"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_MEMBERS_KEYWORD, ERR_MEMBERS_POSITIVE, ERR_MEMBERS_COUNT),
-      .complexity = "O(N) where N is the number of fields given.",
-      .syntax = "key FIELDS numfields field [field ...]",
-      .summary = "Removes one or more fields from a hash and returns their values." },
+    ROW("HSETEX", cmd_hsetex, -5, WRITE | GROWS | FAST, .keys = KEY_FIRST, .acl = ACL_EXPIRY,
+        .since = "8.0.0",
+        .replies = REPLIES("integer: 1 if the fields were set, 0 if FNX or FXX did not hold; with "
+                           "seconds instead of FIELDS the number of fields added"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_EXPIRE_NEGATIVE,
+                         ERR_FIELDS_NUMBER, ERR_FNX_FXX, ERR_NX_FNX_FXX, ERR_ONE_LIFE,
+                         ERR_UNKNOWN_ARGUMENT),
+        .complexity =
+            "O(M*log(N)) where M is the number of fields given and N the number that have "
+            "a deadline.",
+        .syntax = "key [FNX|FXX] [" TIMES "|KEEPTTL] <seconds field value [field value ...]|FIELDS "
+                  "numfields field value [field value ...]>",
+        .summary = "Sets the values and the deadlines of one or more fields of a hash."),
+    ROW("HGETEX", cmd_hgetex, -5, WRITE | FAST, .keys = KEY_FIRST,
+        .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE, .acl = ACL_EXPIRY, .since = "8.0.0",
+        .replies = REPLIES("[bulk|null ...]: the values; null where there is no such field"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_EXPIRE_NEGATIVE,
+                         ERR_MEMBERS_KEYWORD, ERR_MEMBERS_POSITIVE, ERR_MEMBERS_COUNT),
+        .complexity =
+            "O(M*log(N)) where M is the number of fields given and N the number that have "
+            "a deadline.",
+        .syntax = "key [" TIMES "|PERSIST] FIELDS numfields field [field ...]",
+        .summary = "Returns the values of one or more fields of a hash and sets or removes their "
+                   "deadlines."),
+    ROW("HGETDEL", cmd_hgetdel, -5, WRITE | FAST, .keys = KEY_FIRST,
+        .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE, .since = "8.0.0",
+        .replies = REPLIES(
+            "[bulk|null ...]: the values that were removed; null where there is no such field"),
+        .errors =
+            ERRORS(ERR_WRONGTYPE, ERR_MEMBERS_KEYWORD, ERR_MEMBERS_POSITIVE, ERR_MEMBERS_COUNT),
+        .complexity = "O(N) where N is the number of fields given.",
+        .syntax = "key FIELDS numfields field [field ...]",
+        .summary = "Removes one or more fields from a hash and returns their values."),
 };
 
 const struct command_group hash_ex_commands = COMMAND_GROUP("hash", rows);

@@ -32,24 +32,19 @@ static void cmd_hrandfield(struct call *call)
 }
 
 static const struct command rows[] = {
-    { .name = "HRANDFIELD",
-      .run = cmd_hrandfield,
-      .arity = -2,
-      .flags = READONLY,
-      .keys = KEY_FIRST,
-      .tips = "nondeterministic_output",
-      .since = "6.2.0",
-      .replies =
-          REPLIES("bulk: a field", "null: there is no such key",
-                  "[bulk ...]: with count: fields; if it is negative, one may occur more than once",
-                  "RESP2 [bulk bulk ...]: with WITHVALUES: fields, each followed by its value",
-                  "RESP3 [[bulk bulk] ...]: with WITHVALUES: fields with their values"),
-      .errors =
-          ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_OUT_OF_RANGE, ERR_NOT_BETWEEN),
-      .complexity = "O(N) where N is the number of fields given.",
-      .syntax = "key [count [WITHVALUES]]",
-      .summary =
-          "Returns random fields of a hash: count distinct ones, or -count independent draws." },
+    ROW("HRANDFIELD", cmd_hrandfield, -2, READONLY, .keys = KEY_FIRST,
+        .tips = "nondeterministic_output", .since = "6.2.0",
+        .replies = REPLIES(
+            "bulk: a field", "null: there is no such key",
+            "[bulk ...]: with count: fields; if it is negative, one may occur more than once",
+            "RESP2 [bulk bulk ...]: with WITHVALUES: fields, each followed by its value",
+            "RESP3 [[bulk bulk] ...]: with WITHVALUES: fields with their values"),
+        .errors =
+            ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_OUT_OF_RANGE, ERR_NOT_BETWEEN),
+        .complexity = "O(N) where N is the number of fields given.",
+        .syntax = "key [count [WITHVALUES]]",
+        .summary =
+            "Returns random fields of a hash: count distinct ones, or -count independent draws."),
 };
 
 const struct command_group hash_random_commands = COMMAND_GROUP("hash", rows);

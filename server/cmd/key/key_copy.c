@@ -61,48 +61,32 @@ static void cmd_swapdb(struct call *call)
 }
 
 static const struct command key_rows[] = {
-    { .name = "COPY",
-      .run = cmd_copy,
-      .arity = -3,
-      .flags = WRITE | GROWS | COPIES | OTHER_DATABASES,
-      .acl = ACL_KEYSPACE,
-      .keys = { .first = 1, .last = 2, .step = 1 },
-      .specs = { KEY_AT(1, KEY_RO | KEY_ACCESS), KEY_AT(2, KEY_OW | KEY_UPDATE) },
-      .since = "6.2.0",
-      .replies = REPLIES(
-          "integer: 1 if the key was copied, 0 if there is no source or the destination exists"),
-      .errors = ERRORS(ERR_SYNTAX, ERR_NOT_INTEGER, ERR_SAME_OBJECT, ERR_INT_RANGE, ERR_DB_INDEX),
-      .complexity = "O(N) where N is the number of elements in the value.",
-      .syntax = "source destination [DB destination-db] [REPLACE]",
-      .summary = "Copies a key, with its deadlines, to another name or database." },
-    { .name = "MOVE",
-      .run = cmd_move,
-      .arity = 3,
-      .flags = WRITE | FAST | OTHER_DATABASES,
-      .acl = ACL_KEYSPACE,
-      .keys = KEY_FIRST,
-      .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE,
-      .since = "1.0.0",
-      .replies = REPLIES("integer: 1 if the key was moved, 0 if there is none or the other "
-                         "database has one of that name"),
-      .errors = ERRORS(ERR_NOT_INTEGER, ERR_SAME_OBJECT, ERR_INT_RANGE, ERR_DB_INDEX),
-      .complexity = "O(1)",
-      .syntax = "key db",
-      .summary = "Moves a key to another database, only if it does not exist there." },
+    ROW("COPY", cmd_copy, -3, WRITE | GROWS | COPIES | OTHER_DATABASES, .acl = ACL_KEYSPACE,
+        .keys = { .first = 1, .last = 2, .step = 1 },
+        .specs = { KEY_AT(1, KEY_RO | KEY_ACCESS), KEY_AT(2, KEY_OW | KEY_UPDATE) },
+        .since = "6.2.0",
+        .replies = REPLIES(
+            "integer: 1 if the key was copied, 0 if there is no source or the destination exists"),
+        .errors = ERRORS(ERR_SYNTAX, ERR_NOT_INTEGER, ERR_SAME_OBJECT, ERR_INT_RANGE, ERR_DB_INDEX),
+        .complexity = "O(N) where N is the number of elements in the value.",
+        .syntax = "source destination [DB destination-db] [REPLACE]",
+        .summary = "Copies a key, with its deadlines, to another name or database."),
+    ROW("MOVE", cmd_move, 3, WRITE | FAST | OTHER_DATABASES, .acl = ACL_KEYSPACE, .keys = KEY_FIRST,
+        .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE, .since = "1.0.0",
+        .replies = REPLIES("integer: 1 if the key was moved, 0 if there is none or the other "
+                           "database has one of that name"),
+        .errors = ERRORS(ERR_NOT_INTEGER, ERR_SAME_OBJECT, ERR_INT_RANGE, ERR_DB_INDEX),
+        .complexity = "O(1)", .syntax = "key db",
+        .summary = "Moves a key to another database, only if it does not exist there."),
 };
 
 static const struct command database_rows[] = {
-    { .name = "SWAPDB",
-      .run = cmd_swapdb,
-      .arity = 3,
-      .flags = WRITE | FAST | OTHER_DATABASES,
-      .acl = ACL_KEYSPACE | ACL_DANGEROUS,
-      .since = "4.0.0",
-      .replies = REPLIES("OK: the databases were swapped"),
-      .errors = ERRORS(ERR_FIRST_DB, ERR_SECOND_DB, ERR_DB_INDEX),
-      .complexity = "O(N) where N is the number of keys that are watched in both databases.",
-      .syntax = "index1 index2",
-      .summary = "Swaps two databases." },
+    ROW("SWAPDB", cmd_swapdb, 3, WRITE | FAST | OTHER_DATABASES,
+        .acl = ACL_KEYSPACE | ACL_DANGEROUS, .since = "4.0.0",
+        .replies = REPLIES("OK: the databases were swapped"),
+        .errors = ERRORS(ERR_FIRST_DB, ERR_SECOND_DB, ERR_DB_INDEX),
+        .complexity = "O(N) where N is the number of keys that are watched in both databases.",
+        .syntax = "index1 index2", .summary = "Swaps two databases."),
 };
 
 const struct command_group key_copy_commands = COMMAND_GROUP("generic", key_rows);

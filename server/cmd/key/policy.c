@@ -217,87 +217,57 @@ static void cmd_policy_help(struct call *call)
 #define IN_BRACKETS(name, syntax) "[" #name syntax "] "
 
 static const struct command subcommands[] = {
-    { .name = "SET",
-      .run = cmd_policy_set,
-      .arity = -3,
-      .flags = WRITE | GROWS | MOVABLE_KEYS,
-      .acl = ACL_KEYSPACE | ACL_DANGEROUS,
-      .find_keys = find_targets,
-      .specs = { KEY_ANYWHERE(KEY_RW | KEY_INSERT) },
-      .since = "0.1.0",
-      .replies = REPLIES("OK: the policy was set"),
-      .errors = ERRORS(ERR_POLICY_NAME, ERR_POLICY_EMPTY, ERR_POLICY_OPTION, ERR_POLICY_TWICE,
-                       ERR_POLICY_NEEDS, ERR_POLICY_VALUE, ERR_POLICY_ALONE, ERR_POLICY_TTL_MAXTTL,
-                       ERR_POLICY_TARGET_NAME, ERR_POLICY_OWN_TARGET, ERR_POLICY_TARGET_TYPE),
-      .complexity = "O(L) where L is the length of the name.",
-      .syntax = "name " POLICY_OPTION_LIST(IN_BRACKETS) "[option NONE]",
-      .summary =
-          "Sets options of a policy: rules of expiration and length for the keys with a prefix, or "
-          "for one key. Options that are not named stay; option NONE removes one. Durations: 5000, "
-          "5000ms, 5s, 5m, 5h, 5d." },
-    { .name = "GET",
-      .run = cmd_policy_get,
-      .arity = 3,
-      .flags = READONLY,
-      .acl = ACL_KEYSPACE,
-      .since = "0.1.0",
-      .replies = REPLIES("map[bulk integer|bulk ...]: the options that do not have their default, "
-                         "and their values",
-                         "null: there is no policy of this name"),
-      .complexity = "O(L) where L is the length of the name.",
-      .syntax = "name",
-      .summary = "Returns the options of a policy." },
-    { .name = "LIST",
-      .run = cmd_policy_list,
-      .arity = 2,
-      .flags = READONLY,
-      .acl = ACL_KEYSPACE,
-      .since = "0.1.0",
-      .replies =
-          REPLIES("map[bulk map[bulk integer|bulk ...] ...]: each policy's name and options"),
-      .complexity = "O(N) where N is the number of policies.",
-      .syntax = "",
-      .summary = "Returns all policies, sorted by name." },
-    { .name = "DEL",
-      .run = cmd_policy_del,
-      .arity = 3,
-      .flags = WRITE,
-      .acl = ACL_KEYSPACE | ACL_DANGEROUS,
-      .since = "0.1.0",
-      .replies = REPLIES("integer: 1 if the policy was removed, 0 if there is none of this name"),
-      .complexity = "O(L) where L is the length of the name.",
-      .syntax = "name",
-      .summary = "Deletes a policy. Deadlines that it set do not change." },
-    { .name = "OF",
-      .run = cmd_policy_of,
-      .arity = 3,
-      .flags = READONLY,
-      .acl = ACL_KEYSPACE,
-      .keys = KEY_SECOND,
-      .key_flags = KEY_RO,
-      .since = "0.1.0",
-      .replies = REPLIES("bulk: the name of the policy that applies to the key",
-                         "null: no policy applies to it"),
-      .complexity = "O(L) where L is the length of the key.",
-      .syntax = "key",
-      .summary =
-          "Returns the name of the policy that applies to a key, whether the key exists or not." },
-    { .name = "STATS",
-      .run = cmd_policy_stats,
-      .arity = 3,
-      .flags = READONLY,
-      .acl = ACL_KEYSPACE,
-      .tips = "nondeterministic_output request_policy:all_shards response_policy:special",
-      .since = "0.2.0",
-      .replies = REPLIES("map['set' integer 'expired-unread' integer 'expired-read' integer "
-                         "'expired-misses' integer]: keys set under the policy; keys that expired "
-                         "without a read since they were set; keys that expired after one; reads "
-                         "of keys that were known to have expired",
-                         "null: there is no policy of this name"),
-      .complexity = "O(L) where L is the length of the name.",
-      .syntax = "name",
-      .summary = "Returns how many keys of a policy were set, and how many expired unread or after "
-                 "reads." },
+    ROW("SET", cmd_policy_set, -3, WRITE | GROWS | MOVABLE_KEYS,
+        .acl = ACL_KEYSPACE | ACL_DANGEROUS, .find_keys = find_targets,
+        .specs = { KEY_ANYWHERE(KEY_RW | KEY_INSERT) }, .since = "0.1.0",
+        .replies = REPLIES("OK: the policy was set"),
+        .errors =
+            ERRORS(ERR_POLICY_NAME, ERR_POLICY_EMPTY, ERR_POLICY_OPTION, ERR_POLICY_TWICE,
+                   ERR_POLICY_NEEDS, ERR_POLICY_VALUE, ERR_POLICY_ALONE, ERR_POLICY_TTL_MAXTTL,
+                   ERR_POLICY_TARGET_NAME, ERR_POLICY_OWN_TARGET, ERR_POLICY_TARGET_TYPE),
+        .complexity = "O(L) where L is the length of the name.",
+        .syntax = "name " POLICY_OPTION_LIST(IN_BRACKETS) "[option NONE]",
+        .summary = "Sets options of a policy: rules of expiration and length for the keys with a "
+                   "prefix, or "
+                   "for one key. Options that are not named stay; option NONE removes one. "
+                   "Durations: 5000, "
+                   "5000ms, 5s, 5m, 5h, 5d."),
+    ROW("GET", cmd_policy_get, 3, READONLY, .acl = ACL_KEYSPACE, .since = "0.1.0",
+        .replies =
+            REPLIES("map[bulk integer|bulk ...]: the options that do not have their default, "
+                    "and their values",
+                    "null: there is no policy of this name"),
+        .complexity = "O(L) where L is the length of the name.", .syntax = "name",
+        .summary = "Returns the options of a policy."),
+    ROW("LIST", cmd_policy_list, 2, READONLY, .acl = ACL_KEYSPACE, .since = "0.1.0",
+        .replies =
+            REPLIES("map[bulk map[bulk integer|bulk ...] ...]: each policy's name and options"),
+        .complexity = "O(N) where N is the number of policies.", .syntax = "",
+        .summary = "Returns all policies, sorted by name."),
+    ROW("DEL", cmd_policy_del, 3, WRITE, .acl = ACL_KEYSPACE | ACL_DANGEROUS, .since = "0.1.0",
+        .replies = REPLIES("integer: 1 if the policy was removed, 0 if there is none of this name"),
+        .complexity = "O(L) where L is the length of the name.", .syntax = "name",
+        .summary = "Deletes a policy. Deadlines that it set do not change."),
+    ROW("OF", cmd_policy_of, 3, READONLY, .acl = ACL_KEYSPACE, .keys = KEY_SECOND,
+        .key_flags = KEY_RO, .since = "0.1.0",
+        .replies = REPLIES("bulk: the name of the policy that applies to the key",
+                           "null: no policy applies to it"),
+        .complexity = "O(L) where L is the length of the key.", .syntax = "key",
+        .summary =
+            "Returns the name of the policy that applies to a key, whether the key exists or not."),
+    ROW("STATS", cmd_policy_stats, 3, READONLY, .acl = ACL_KEYSPACE,
+        .tips = "nondeterministic_output request_policy:all_shards response_policy:special",
+        .since = "0.2.0",
+        .replies =
+            REPLIES("map['set' integer 'expired-unread' integer 'expired-read' integer "
+                    "'expired-misses' integer]: keys set under the policy; keys that expired "
+                    "without a read since they were set; keys that expired after one; reads "
+                    "of keys that were known to have expired",
+                    "null: there is no policy of this name"),
+        .complexity = "O(L) where L is the length of the name.", .syntax = "name",
+        .summary =
+            "Returns how many keys of a policy were set, and how many expired unread or after "
+            "reads."),
     HELP_ROW(cmd_policy_help, .acl = ACL_KEYSPACE, .since = "0.1.0"),
     { .name = NULL },
 };

@@ -340,43 +340,39 @@ static int find_sort_keys(int argc, const struct bytes *argv, int *positions)
 }
 
 static const struct command rows[] = {
-    { .name = "SORT",
-      .run = cmd_sort,
-      .arity = -2,
-      .flags = WRITE | GROWS | MOVABLE_KEYS | COPIES,
-      .acl = ACL_SET | ACL_SORTED_SET | ACL_LIST | ACL_DANGEROUS,
-      .keys = KEY_FIRST,
-      .find_keys = find_sort_keys,
-      .specs = { KEY_AT(1, KEY_RO | KEY_ACCESS), KEY_ANYWHERE(KEY_RO | KEY_ACCESS),
-                 KEY_ANYWHERE(KEY_OW | KEY_UPDATE) },
-      .since = "1.0.0",
-      .replies = REPLIES(
-          "[bulk|null ...]: the elements, or what GET found for each; null where it found nothing",
-          "integer: with STORE: the length of the stored list"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_SORT_SCORE, ERR_SORT_NOPERM),
-      .complexity =
-          "O(N*log(N)) where N is the number of elements; O(N) if the BY pattern has no *.",
-      .syntax = "key [BY pattern] [LIMIT offset count] [GET pattern [GET pattern ...]] [ASC|DESC] "
-                "[ALPHA] [STORE destination]",
-      .summary = "Sorts the elements of a list, set or sorted set, by their values or by the "
-                 "values of other keys, and returns or stores the result." },
-    { .name = "SORT_RO",
-      .run = cmd_sort,
-      .arity = -2,
-      .flags = READONLY | MOVABLE_KEYS | COPIES,
-      .acl = ACL_SET | ACL_SORTED_SET | ACL_LIST | ACL_DANGEROUS,
-      .keys = KEY_FIRST,
-      .specs = { KEY_AT(1, KEY_RO | KEY_ACCESS), KEY_ANYWHERE(KEY_RO | KEY_ACCESS) },
-      .since = "7.0.0",
-      .replies = REPLIES(
-          "[bulk|null ...]: the elements, or what GET found for each; null where it found nothing"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_SORT_SCORE, ERR_SORT_NOPERM),
-      .complexity =
-          "O(N*log(N)) where N is the number of elements; O(N) if the BY pattern has no *.",
-      .syntax = "key [BY pattern] [LIMIT offset count] [GET pattern [GET pattern ...]] [ASC|DESC] "
-                "[ALPHA]",
-      .summary =
-          "Sorts the elements of a list, set or sorted set as SORT does, and returns the result." },
+    ROW("SORT", cmd_sort, -2, WRITE | GROWS | MOVABLE_KEYS | COPIES,
+        .acl = ACL_SET | ACL_SORTED_SET | ACL_LIST | ACL_DANGEROUS, .keys = KEY_FIRST,
+        .find_keys = find_sort_keys,
+        .specs = { KEY_AT(1, KEY_RO | KEY_ACCESS), KEY_ANYWHERE(KEY_RO | KEY_ACCESS),
+                   KEY_ANYWHERE(KEY_OW | KEY_UPDATE) },
+        .since = "1.0.0",
+        .replies = REPLIES("[bulk|null ...]: the elements, or what GET found for each; null where "
+                           "it found nothing",
+                           "integer: with STORE: the length of the stored list"),
+        .errors =
+            ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_SORT_SCORE, ERR_SORT_NOPERM),
+        .complexity =
+            "O(N*log(N)) where N is the number of elements; O(N) if the BY pattern has no *.",
+        .syntax =
+            "key [BY pattern] [LIMIT offset count] [GET pattern [GET pattern ...]] [ASC|DESC] "
+            "[ALPHA] [STORE destination]",
+        .summary = "Sorts the elements of a list, set or sorted set, by their values or by the "
+                   "values of other keys, and returns or stores the result."),
+    ROW("SORT_RO", cmd_sort, -2, READONLY | MOVABLE_KEYS | COPIES,
+        .acl = ACL_SET | ACL_SORTED_SET | ACL_LIST | ACL_DANGEROUS, .keys = KEY_FIRST,
+        .specs = { KEY_AT(1, KEY_RO | KEY_ACCESS), KEY_ANYWHERE(KEY_RO | KEY_ACCESS) },
+        .since = "7.0.0",
+        .replies = REPLIES("[bulk|null ...]: the elements, or what GET found for each; null where "
+                           "it found nothing"),
+        .errors =
+            ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_SORT_SCORE, ERR_SORT_NOPERM),
+        .complexity =
+            "O(N*log(N)) where N is the number of elements; O(N) if the BY pattern has no *.",
+        .syntax =
+            "key [BY pattern] [LIMIT offset count] [GET pattern [GET pattern ...]] [ASC|DESC] "
+            "[ALPHA]",
+        .summary = "Sorts the elements of a list, set or sorted set as SORT does, and returns the "
+                   "result."),
 };
 
 const struct command_group sort_commands = COMMAND_GROUP("generic", rows);

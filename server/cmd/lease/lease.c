@@ -201,81 +201,54 @@ static void cmd_lease_info(struct call *call)
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 static const struct command rows[] = {
-    { .name = "LEASE.TAKE",
-      .run = cmd_lease_take,
-      .arity = -4,
-      .flags = WRITE | GROWS | FAST | BLOCKING,
-      .keys = KEY_FIRST,
-      .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE,
-      .since = "0.2.0",
-      .replies =
-          REPLIES("[integer integer]: the fencing token, and the end of the lease as a Unix time "
-                  "in milliseconds",
-                  "null-array: no permit is free or other clients are waiting; with WAIT, the "
-                  "timeout was reached"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_OPTION_UNKNOWN, ERR_OPTION_NO_VALUE, ERR_OPTION_CONFLICT,
-                       ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_LEASE_TTL, ERR_PERMITS,
-                       ERR_OTHER_PERMITS, ERR_READONLY, ERR_LEASES_QUIET, ERR_NO_TOKENS,
-                       ERR_TIMEOUT_NEGATIVE, ERR_TIMEOUT_FLOAT),
-      .complexity = "O(log(N)) where N is the number of holders.",
-      .syntax = "key owner ttl [PERMITS count] [WAIT timeout]",
-      .summary = "Takes a lock, or one of several permits, for ttl milliseconds. With WAIT, waits "
-                 "until it can be granted." },
-    { .name = "LEASE.EXTEND",
-      .run = cmd_lease_extend,
-      .arity = 4,
-      .flags = WRITE | FAST,
-      .keys = KEY_FIRST,
-      .key_flags = KEY_RW | KEY_UPDATE,
-      .since = "0.2.0",
-      .replies = REPLIES("integer: the new end of the lease as a Unix time in milliseconds",
-                         "null: the token no longer holds a lease"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_LEASE_TTL),
-      .complexity = "O(log(N)) where N is the number of holders.",
-      .syntax = "key token ttl",
-      .summary = "Makes a lease end ttl milliseconds from now." },
-    { .name = "LEASE.DROP",
-      .run = cmd_lease_drop,
-      .arity = 3,
-      .flags = WRITE | FAST,
-      .keys = KEY_FIRST,
-      .key_flags = KEY_RW | KEY_DELETE,
-      .since = "0.2.0",
-      .replies = REPLIES("integer: 1 if the lease was ended, 0 if the token no longer holds one"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER),
-      .complexity = "O(log(N)) where N is the number of holders.",
-      .syntax = "key token",
-      .summary = "Ends a lease before its time." },
-    { .name = "LEASE.CHECK",
-      .run = cmd_lease_check,
-      .arity = 3,
-      .flags = READONLY | FAST,
-      .keys = KEY_FIRST,
-      .key_flags = KEY_RO | KEY_ACCESS,
-      .since = "0.2.0",
-      .replies = REPLIES("integer: the milliseconds left of the lease",
-                         "null: the token no longer holds a lease"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER),
-      .complexity = "O(1)",
-      .syntax = "key token",
-      .summary = "Returns how much longer a lease will be held." },
-    { .name = "LEASE.INFO",
-      .run = cmd_lease_info,
-      .arity = 2,
-      .flags = READONLY,
-      .keys = KEY_FIRST,
-      .key_flags = KEY_RO | KEY_ACCESS,
-      .tips = "nondeterministic_output_order",
-      .since = "0.2.0",
-      .replies = REPLIES(
-          "map['permits' integer 'held' integer 'waiting' integer 'grants-in-ms' integer 'holders' "
-          "[[bulk integer integer] ...]]: the numbers of permits, of holders and of waiting "
-          "clients; milliseconds until leases are granted again after a promotion or crash (0: "
-          "they are granted now); owner, token and milliseconds left of each holder"),
-      .errors = ERRORS(ERR_WRONGTYPE),
-      .complexity = "O(N+W) where N is the number of holders and W the number of waiting clients.",
-      .syntax = "key",
-      .summary = "Returns who holds a lock or permits, and how many clients wait." },
+    ROW("LEASE.TAKE", cmd_lease_take, -4, WRITE | GROWS | FAST | BLOCKING, .keys = KEY_FIRST,
+        .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE, .since = "0.2.0",
+        .replies =
+            REPLIES("[integer integer]: the fencing token, and the end of the lease as a Unix time "
+                    "in milliseconds",
+                    "null-array: no permit is free or other clients are waiting; with WAIT, the "
+                    "timeout was reached"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_OPTION_UNKNOWN, ERR_OPTION_NO_VALUE,
+                         ERR_OPTION_CONFLICT, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_LEASE_TTL,
+                         ERR_PERMITS, ERR_OTHER_PERMITS, ERR_READONLY, ERR_LEASES_QUIET,
+                         ERR_NO_TOKENS, ERR_TIMEOUT_NEGATIVE, ERR_TIMEOUT_FLOAT),
+        .complexity = "O(log(N)) where N is the number of holders.",
+        .syntax = "key owner ttl [PERMITS count] [WAIT timeout]",
+        .summary =
+            "Takes a lock, or one of several permits, for ttl milliseconds. With WAIT, waits "
+            "until it can be granted."),
+    ROW("LEASE.EXTEND", cmd_lease_extend, 4, WRITE | FAST, .keys = KEY_FIRST,
+        .key_flags = KEY_RW | KEY_UPDATE, .since = "0.2.0",
+        .replies = REPLIES("integer: the new end of the lease as a Unix time in milliseconds",
+                           "null: the token no longer holds a lease"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_LEASE_TTL),
+        .complexity = "O(log(N)) where N is the number of holders.", .syntax = "key token ttl",
+        .summary = "Makes a lease end ttl milliseconds from now."),
+    ROW("LEASE.DROP", cmd_lease_drop, 3, WRITE | FAST, .keys = KEY_FIRST,
+        .key_flags = KEY_RW | KEY_DELETE, .since = "0.2.0",
+        .replies = REPLIES("integer: 1 if the lease was ended, 0 if the token no longer holds one"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER),
+        .complexity = "O(log(N)) where N is the number of holders.", .syntax = "key token",
+        .summary = "Ends a lease before its time."),
+    ROW("LEASE.CHECK", cmd_lease_check, 3, READONLY | FAST, .keys = KEY_FIRST,
+        .key_flags = KEY_RO | KEY_ACCESS, .since = "0.2.0",
+        .replies = REPLIES("integer: the milliseconds left of the lease",
+                           "null: the token no longer holds a lease"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER), .complexity = "O(1)",
+        .syntax = "key token", .summary = "Returns how much longer a lease will be held."),
+    ROW("LEASE.INFO", cmd_lease_info, 2, READONLY, .keys = KEY_FIRST,
+        .key_flags = KEY_RO | KEY_ACCESS, .tips = "nondeterministic_output_order", .since = "0.2.0",
+        .replies = REPLIES(
+            "map['permits' integer 'held' integer 'waiting' integer 'grants-in-ms' integer "
+            "'holders' "
+            "[[bulk integer integer] ...]]: the numbers of permits, of holders and of waiting "
+            "clients; milliseconds until leases are granted again after a promotion or crash (0: "
+            "they are granted now); owner, token and milliseconds left of each holder"),
+        .errors = ERRORS(ERR_WRONGTYPE),
+        .complexity =
+            "O(N+W) where N is the number of holders and W the number of waiting clients.",
+        .syntax = "key",
+        .summary = "Returns who holds a lock or permits, and how many clients wait."),
 };
 
 const struct command_group lease_commands = COMMAND_GROUP("lease", rows);

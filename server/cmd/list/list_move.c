@@ -220,93 +220,69 @@ static void cmd_blmovem(struct call *call)
 }
 
 static const struct command rows[] = {
-    { .name = "LMOVE",
-      .run = cmd_lmove,
-      .arity = 5,
-      .flags = WRITE | GROWS,
-      .keys = { .first = 1, .last = 2, .step = 1 },
-      .specs = { KEY_AT(1, KEY_RW | KEY_ACCESS | KEY_DELETE), KEY_AT(2, KEY_RW | KEY_INSERT) },
-      .since = "6.2.0",
-      .replies = REPLIES("bulk: the element", "null: there is no such source"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX),
-      .complexity = "O(1)",
-      .syntax = "source destination <LEFT | RIGHT> <LEFT | RIGHT>",
-      .summary = "Removes an element from an end of a list, pushes it to an end of another list "
-                 "and returns it." },
-    { .name = "RPOPLPUSH",
-      .run = cmd_rpoplpush,
-      .arity = 3,
-      .flags = WRITE | GROWS,
-      .keys = { .first = 1, .last = 2, .step = 1 },
-      .specs = { KEY_AT(1, KEY_RW | KEY_ACCESS | KEY_DELETE), KEY_AT(2, KEY_RW | KEY_INSERT) },
-      .since = "1.2.0",
-      .replies = REPLIES("bulk: the element", "null: there is no such source"),
-      .errors = ERRORS(ERR_WRONGTYPE),
-      .complexity = "O(1)",
-      .syntax = "source destination",
-      .summary =
-          "Removes the last element of a list, prepends it to another list and returns it." },
-    { .name = "BLMOVE",
-      .run = cmd_blmove,
-      .arity = 6,
-      .flags = WRITE | GROWS | NOSCRIPT | BLOCKING,
-      .keys = { .first = 1, .last = 2, .step = 1 },
-      .specs = { KEY_AT(1, KEY_RW | KEY_ACCESS | KEY_DELETE), KEY_AT(2, KEY_RW | KEY_INSERT) },
-      .since = "6.2.0",
-      .replies = REPLIES("bulk: the element", "null-array: the timeout was reached",
-                         "null: inside MULTI: there is no such source"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_TIMEOUT_NEGATIVE, ERR_TIMEOUT_FLOAT),
-      .complexity = "O(1)",
-      .syntax = "source destination <LEFT | RIGHT> <LEFT | RIGHT> timeout",
-      .summary = "Removes an element from an end of a list, pushes it to an end of another list "
-                 "and returns it. Blocks until an element is available." },
-    { .name = "BRPOPLPUSH",
-      .run = cmd_brpoplpush,
-      .arity = 4,
-      .flags = WRITE | GROWS | NOSCRIPT | BLOCKING,
-      .keys = { .first = 1, .last = 2, .step = 1 },
-      .specs = { KEY_AT(1, KEY_RW | KEY_ACCESS | KEY_DELETE), KEY_AT(2, KEY_RW | KEY_INSERT) },
-      .since = "2.2.0",
-      .replies = REPLIES("bulk: the element", "null-array: the timeout was reached",
-                         "null: inside MULTI: there is no such source"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_TIMEOUT_NEGATIVE, ERR_TIMEOUT_FLOAT),
-      .complexity = "O(1)",
-      .syntax = "source destination timeout",
-      .summary = "Removes the last element of a list, prepends it to another list and returns it. "
-                 "Blocks until an element is available." },
-    { .name = "LMOVEM",
-      .run = cmd_lmovem,
-      .arity = -5,
-      .flags = WRITE | GROWS,
-      .keys = { .first = 1, .last = 2, .step = 1 },
-      .specs = { KEY_AT(1, KEY_RW | KEY_ACCESS | KEY_DELETE), KEY_AT(2, KEY_RW | KEY_INSERT) },
-      .since = "8.10.0",
-      .replies = REPLIES("[bulk ...]: the elements, in the order that they have at the "
-                         "destination; empty if there is no such source",
-                         "null-array: the source has fewer elements than EXACTLY asks for"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_COUNT_POSITIVE),
-      .complexity = "O(N) where N is the number of elements moved.",
-      .syntax = "source destination <LEFT | RIGHT> <LEFT | RIGHT> [<COUNT count|EXACTLY count> "
-                "<OBO | BULK>]",
-      .summary = "Moves elements from an end of a list to an end of another one and returns them: "
-                 "one, at most COUNT, or EXACTLY that many. OBO moves them one by one, BULK keeps "
-                 "their order." },
-    { .name = "BLMOVEM",
-      .run = cmd_blmovem,
-      .arity = -6,
-      .flags = WRITE | GROWS | NOSCRIPT | BLOCKING,
-      .keys = { .first = 1, .last = 2, .step = 1 },
-      .specs = { KEY_AT(1, KEY_RW | KEY_ACCESS | KEY_DELETE), KEY_AT(2, KEY_RW | KEY_INSERT) },
-      .since = "8.10.0",
-      .replies = REPLIES("[bulk ...]: the elements, in the order that they have at the destination",
-                         "null-array: the timeout was reached"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_COUNT_POSITIVE, ERR_TIMEOUT_NEGATIVE,
-                       ERR_TIMEOUT_FLOAT),
-      .complexity = "O(N) where N is the number of elements moved.",
-      .syntax = "source destination <LEFT | RIGHT> <LEFT | RIGHT> timeout [<COUNT count|EXACTLY "
-                "count> <OBO | BULK>]",
-      .summary = "Moves elements from an end of a list to an end of another one and returns them. "
-                 "Blocks until there is one, or with EXACTLY until there are that many." },
+    ROW("LMOVE", cmd_lmove, 5, WRITE | GROWS, .keys = { .first = 1, .last = 2, .step = 1 },
+        .specs = { KEY_AT(1, KEY_RW | KEY_ACCESS | KEY_DELETE), KEY_AT(2, KEY_RW | KEY_INSERT) },
+        .since = "6.2.0", .replies = REPLIES("bulk: the element", "null: there is no such source"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX), .complexity = "O(1)",
+        .syntax = "source destination <LEFT | RIGHT> <LEFT | RIGHT>",
+        .summary = "Removes an element from an end of a list, pushes it to an end of another list "
+                   "and returns it."),
+    ROW("RPOPLPUSH", cmd_rpoplpush, 3, WRITE | GROWS, .keys = { .first = 1, .last = 2, .step = 1 },
+        .specs = { KEY_AT(1, KEY_RW | KEY_ACCESS | KEY_DELETE), KEY_AT(2, KEY_RW | KEY_INSERT) },
+        .since = "1.2.0", .replies = REPLIES("bulk: the element", "null: there is no such source"),
+        .errors = ERRORS(ERR_WRONGTYPE), .complexity = "O(1)", .syntax = "source destination",
+        .summary =
+            "Removes the last element of a list, prepends it to another list and returns it."),
+    ROW("BLMOVE", cmd_blmove, 6, WRITE | GROWS | NOSCRIPT | BLOCKING,
+        .keys = { .first = 1, .last = 2, .step = 1 },
+        .specs = { KEY_AT(1, KEY_RW | KEY_ACCESS | KEY_DELETE), KEY_AT(2, KEY_RW | KEY_INSERT) },
+        .since = "6.2.0",
+        .replies = REPLIES("bulk: the element", "null-array: the timeout was reached",
+                           "null: inside MULTI: there is no such source"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_TIMEOUT_NEGATIVE, ERR_TIMEOUT_FLOAT),
+        .complexity = "O(1)", .syntax = "source destination <LEFT | RIGHT> <LEFT | RIGHT> timeout",
+        .summary = "Removes an element from an end of a list, pushes it to an end of another list "
+                   "and returns it. Blocks until an element is available."),
+    ROW("BRPOPLPUSH", cmd_brpoplpush, 4, WRITE | GROWS | NOSCRIPT | BLOCKING,
+        .keys = { .first = 1, .last = 2, .step = 1 },
+        .specs = { KEY_AT(1, KEY_RW | KEY_ACCESS | KEY_DELETE), KEY_AT(2, KEY_RW | KEY_INSERT) },
+        .since = "2.2.0",
+        .replies = REPLIES("bulk: the element", "null-array: the timeout was reached",
+                           "null: inside MULTI: there is no such source"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_TIMEOUT_NEGATIVE, ERR_TIMEOUT_FLOAT),
+        .complexity = "O(1)", .syntax = "source destination timeout",
+        .summary =
+            "Removes the last element of a list, prepends it to another list and returns it. "
+            "Blocks until an element is available."),
+    ROW("LMOVEM", cmd_lmovem, -5, WRITE | GROWS, .keys = { .first = 1, .last = 2, .step = 1 },
+        .specs = { KEY_AT(1, KEY_RW | KEY_ACCESS | KEY_DELETE), KEY_AT(2, KEY_RW | KEY_INSERT) },
+        .since = "8.10.0",
+        .replies = REPLIES("[bulk ...]: the elements, in the order that they have at the "
+                           "destination; empty if there is no such source",
+                           "null-array: the source has fewer elements than EXACTLY asks for"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_COUNT_POSITIVE),
+        .complexity = "O(N) where N is the number of elements moved.",
+        .syntax = "source destination <LEFT | RIGHT> <LEFT | RIGHT> [<COUNT count|EXACTLY count> "
+                  "<OBO | BULK>]",
+        .summary =
+            "Moves elements from an end of a list to an end of another one and returns them: "
+            "one, at most COUNT, or EXACTLY that many. OBO moves them one by one, BULK keeps "
+            "their order."),
+    ROW("BLMOVEM", cmd_blmovem, -6, WRITE | GROWS | NOSCRIPT | BLOCKING,
+        .keys = { .first = 1, .last = 2, .step = 1 },
+        .specs = { KEY_AT(1, KEY_RW | KEY_ACCESS | KEY_DELETE), KEY_AT(2, KEY_RW | KEY_INSERT) },
+        .since = "8.10.0",
+        .replies =
+            REPLIES("[bulk ...]: the elements, in the order that they have at the destination",
+                    "null-array: the timeout was reached"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_COUNT_POSITIVE, ERR_TIMEOUT_NEGATIVE,
+                         ERR_TIMEOUT_FLOAT),
+        .complexity = "O(N) where N is the number of elements moved.",
+        .syntax = "source destination <LEFT | RIGHT> <LEFT | RIGHT> timeout [<COUNT count|EXACTLY "
+                  "count> <OBO | BULK>]",
+        .summary =
+            "Moves elements from an end of a list to an end of another one and returns them. "
+            "Blocks until there is one, or with EXACTLY until there are that many."),
 };
 
 const struct command_group list_move_commands = COMMAND_GROUP("list", rows);

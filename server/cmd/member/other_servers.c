@@ -101,68 +101,46 @@ static void cmd_fieldttl(struct call *call)
     "O(M*log(N)) where M is the number of members given and N the number that have a deadline."
 
 static const struct command rows[] = {
-    { .name = "EXPIREMEMBER",
-      .run = cmd_expiremember,
-      .arity = -4,
-      .flags = WRITE | GROWS | FAST,
-      ROW_COMMON,
-      .origin = "KeyDB",
-      .replies = REPLIES("integer: 1 if the deadline was set, 0 if there is no such key or member"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_MEMBER_UNIT),
-      .complexity = COST_ONE,
-      .syntax = "key member delay [unit]",
-      .summary = "Sets the time to live of a member of a set, hash or sorted set, in seconds (unit "
-                 "s) or milliseconds (ms)." },
-    { .name = "EXPIREMEMBERAT",
-      .run = cmd_expirememberat,
-      .arity = 4,
-      .flags = WRITE | GROWS | FAST,
-      ROW_COMMON,
-      .origin = "KeyDB",
-      .replies = REPLIES("integer: 1 if the deadline was set, 0 if there is no such key or member"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE),
-      .complexity = COST_ONE,
-      .syntax = "key member unix-time-seconds",
-      .summary =
-          "Sets the deadline of a member of a set, hash or sorted set to a Unix time in seconds." },
-    { .name = "PEXPIREMEMBERAT",
-      .run = cmd_pexpirememberat,
-      .arity = 4,
-      .flags = WRITE | GROWS | FAST,
-      ROW_COMMON,
-      .origin = "KeyDB",
-      .replies = REPLIES("integer: 1 if the deadline was set, 0 if there is no such key or member"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE),
-      .complexity = COST_ONE,
-      .syntax = "key member unix-time-milliseconds",
-      .summary = "Sets the deadline of a member of a set, hash or sorted set to a Unix time in "
-                 "milliseconds." },
-    { .name = "FIELDEXPIRE",
-      .run = cmd_fieldexpire,
-      .arity = -4,
-      .flags = WRITE | GROWS | FAST,
-      ROW_COMMON,
-      .origin = "Dragonfly",
-      .replies = REPLIES(
-          "[integer ...]: for each field, 1 if the deadline was set, -2 if there is no such key or "
-          "field"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_EXPIRE_NEGATIVE),
-      .complexity = COST_EXPIRE,
-      .syntax = "key seconds field [field ...]",
-      .summary = "Sets the time to live of fields of a hash or members of a set in seconds." },
-    { .name = "FIELDTTL",
-      .run = cmd_fieldttl,
-      .arity = 3,
-      .flags = READONLY | FAST | NAMES_MEMBERS,
-      ROW_COMMON,
-      .origin = "Dragonfly",
-      .replies = REPLIES("integer: the seconds left; -1 without a deadline, -2 if there is no such "
-                         "key, -3 if there is no such field"),
-      .errors = ERRORS(ERR_WRONGTYPE),
-      .complexity = "O(1)",
-      .syntax = "key field",
-      .summary = "Returns the remaining time to live of a field of a hash or a member of a set in "
-                 "seconds." },
+    ROW("EXPIREMEMBER", cmd_expiremember, -4, WRITE | GROWS | FAST, ROW_COMMON, .origin = "KeyDB",
+        .replies =
+            REPLIES("integer: 1 if the deadline was set, 0 if there is no such key or member"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_MEMBER_UNIT),
+        .complexity = COST_ONE, .syntax = "key member delay [unit]",
+        .summary =
+            "Sets the time to live of a member of a set, hash or sorted set, in seconds (unit "
+            "s) or milliseconds (ms)."),
+    ROW("EXPIREMEMBERAT", cmd_expirememberat, 4, WRITE | GROWS | FAST, ROW_COMMON,
+        .origin = "KeyDB",
+        .replies =
+            REPLIES("integer: 1 if the deadline was set, 0 if there is no such key or member"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE), .complexity = COST_ONE,
+        .syntax = "key member unix-time-seconds",
+        .summary = "Sets the deadline of a member of a set, hash or sorted set to a Unix time in "
+                   "seconds."),
+    ROW("PEXPIREMEMBERAT", cmd_pexpirememberat, 4, WRITE | GROWS | FAST, ROW_COMMON,
+        .origin = "KeyDB",
+        .replies =
+            REPLIES("integer: 1 if the deadline was set, 0 if there is no such key or member"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE), .complexity = COST_ONE,
+        .syntax = "key member unix-time-milliseconds",
+        .summary = "Sets the deadline of a member of a set, hash or sorted set to a Unix time in "
+                   "milliseconds."),
+    ROW("FIELDEXPIRE", cmd_fieldexpire, -4, WRITE | GROWS | FAST, ROW_COMMON, .origin = "Dragonfly",
+        .replies = REPLIES("[integer ...]: for each field, 1 if the deadline was set, -2 if there "
+                           "is no such key or "
+                           "field"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_EXPIRE_NEGATIVE),
+        .complexity = COST_EXPIRE, .syntax = "key seconds field [field ...]",
+        .summary = "Sets the time to live of fields of a hash or members of a set in seconds."),
+    ROW("FIELDTTL", cmd_fieldttl, 3, READONLY | FAST | NAMES_MEMBERS, ROW_COMMON,
+        .origin = "Dragonfly",
+        .replies =
+            REPLIES("integer: the seconds left; -1 without a deadline, -2 if there is no such "
+                    "key, -3 if there is no such field"),
+        .errors = ERRORS(ERR_WRONGTYPE), .complexity = "O(1)", .syntax = "key field",
+        .summary =
+            "Returns the remaining time to live of a field of a hash or a member of a set in "
+            "seconds."),
 };
 
 const struct command_group other_servers_commands = COMMAND_GROUP("generic", rows);

@@ -91,27 +91,24 @@ static void cmd_saddex(struct call *call)
 }
 
 static const struct command rows[] = {
-    { .name = "SADDEX",
-      .run = cmd_saddex,
-      .arity = -4,
-      .flags = WRITE | GROWS | FAST,
-      .keys = KEY_FIRST,
-      .since = "0.1.0",
-      .origin = "Dragonfly",
-      .replies = REPLIES("integer: the number of members added",
-                         "integer: with MNX or MXX, or without a deadline: 1 if the members were "
-                         "set, 0 if the condition does not hold"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_EXPIRE_NEGATIVE,
-                       ERR_MEMBERS_POSITIVE, ERR_MEMBERS_COUNT, ERR_MEMBERS_KEYWORD,
-                       ERR_MEMBERS_TWICE, ERR_MNX_MXX, ERR_ONE_DEADLINE, ERR_SADDEX_ARGUMENT),
-      .complexity = "O(M*log(N)) where M is the number of members given and N the number that have "
-                    "a deadline.",
-      .syntax = "key [MNX|MXX] [EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT "
-                "unix-time-milliseconds] [KEEPTTL] <seconds member [member ...]|MEMBERS nummembers "
-                "member [member ...]>",
-      .summary = "Adds members to a set, with a deadline. MNX adds them only if all are new, MXX "
-                 "only if all exist. Existing members receive the deadline too. Without a "
-                 "deadline they lose theirs, unless KEEPTTL is given." },
+    ROW("SADDEX", cmd_saddex, -4, WRITE | GROWS | FAST, .keys = KEY_FIRST, .since = "0.1.0",
+        .origin = "Dragonfly",
+        .replies = REPLIES("integer: the number of members added",
+                           "integer: with MNX or MXX, or without a deadline: 1 if the members were "
+                           "set, 0 if the condition does not hold"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_EXPIRE_NEGATIVE,
+                         ERR_MEMBERS_POSITIVE, ERR_MEMBERS_COUNT, ERR_MEMBERS_KEYWORD,
+                         ERR_MEMBERS_TWICE, ERR_MNX_MXX, ERR_ONE_DEADLINE, ERR_SADDEX_ARGUMENT),
+        .complexity =
+            "O(M*log(N)) where M is the number of members given and N the number that have "
+            "a deadline.",
+        .syntax =
+            "key [MNX|MXX] [EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT "
+            "unix-time-milliseconds] [KEEPTTL] <seconds member [member ...]|MEMBERS nummembers "
+            "member [member ...]>",
+        .summary = "Adds members to a set, with a deadline. MNX adds them only if all are new, MXX "
+                   "only if all exist. Existing members receive the deadline too. Without a "
+                   "deadline they lose theirs, unless KEEPTTL is given."),
 };
 
 const struct command_group set_ex_commands = COMMAND_GROUP("set", rows);

@@ -61,35 +61,23 @@ static void cmd_srandmember(struct call *call)
 }
 
 static const struct command rows[] = {
-    { .name = "SPOP",
-      .run = cmd_spop,
-      .arity = -2,
-      .flags = WRITE | FAST,
-      .keys = KEY_FIRST,
-      .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE,
-      .tips = "nondeterministic_output",
-      .since = "1.0.0",
-      .replies = REPLIES("bulk: the member", "null: there is no such key",
-                         "set[bulk ...]: with count: the members"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_POSITIVE),
-      .complexity = "O(N) where N is the number of members removed.",
-      .syntax = "key [count]",
-      .summary = "Removes and returns one or more random members of a set." },
-    { .name = "SRANDMEMBER",
-      .run = cmd_srandmember,
-      .arity = -2,
-      .flags = READONLY,
-      .keys = KEY_FIRST,
-      .tips = "nondeterministic_output",
-      .since = "1.0.0",
-      .replies = REPLIES(
-          "bulk: a member", "null: there is no such key",
-          "[bulk ...]: with count: members; if it is negative, one may occur more than once"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NOT_BETWEEN),
-      .complexity = "O(N) where N is the number of members given.",
-      .syntax = "key [count]",
-      .summary =
-          "Returns random members of a set: count distinct ones, or -count independent draws." },
+    ROW("SPOP", cmd_spop, -2, WRITE | FAST, .keys = KEY_FIRST,
+        .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE, .tips = "nondeterministic_output",
+        .since = "1.0.0",
+        .replies = REPLIES("bulk: the member", "null: there is no such key",
+                           "set[bulk ...]: with count: the members"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_POSITIVE),
+        .complexity = "O(N) where N is the number of members removed.", .syntax = "key [count]",
+        .summary = "Removes and returns one or more random members of a set."),
+    ROW("SRANDMEMBER", cmd_srandmember, -2, READONLY, .keys = KEY_FIRST,
+        .tips = "nondeterministic_output", .since = "1.0.0",
+        .replies = REPLIES(
+            "bulk: a member", "null: there is no such key",
+            "[bulk ...]: with count: members; if it is negative, one may occur more than once"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NOT_BETWEEN),
+        .complexity = "O(N) where N is the number of members given.", .syntax = "key [count]",
+        .summary =
+            "Returns random members of a set: count distinct ones, or -count independent draws."),
 };
 
 const struct command_group set_random_commands = COMMAND_GROUP("set", rows);

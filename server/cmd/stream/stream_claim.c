@@ -234,39 +234,31 @@ static void cmd_xautoclaim(struct call *call)
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 static const struct command rows[] = {
-    { .name = "XCLAIM",
-      .run = cmd_xclaim,
-      .arity = -6,
-      .flags = WRITE | FAST,
-      .keys = KEY_FIRST,
-      .key_flags = KEY_RW | KEY_UPDATE,
-      .tips = "nondeterministic_output",
-      .since = "5.0.0",
-      .replies = REPLIES("[[bulk [bulk ...]] ...]: the claimed entries",
-                         "[bulk ...]: their IDs, with JUSTID"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_NOGROUP, ERR_STREAM_ID, ERR_CLAIM_MIN_IDLE,
-                       ERR_XCLAIM_OPTION, ERR_STREAM_OPTION),
-      .complexity = "O(log(N)) for each ID, where N is the number of pending entries.",
-      .syntax = "key group consumer min-idle-time id [id ...] [IDLE ms] "
-                "[TIME unix-time-milliseconds] [RETRYCOUNT count] [FORCE] [JUSTID] [LASTID lastid]",
-      .summary = "Assigns pending entries to a consumer, if they have been idle for long enough." },
-    { .name = "XAUTOCLAIM",
-      .run = cmd_xautoclaim,
-      .arity = -6,
-      .flags = WRITE | FAST,
-      .keys = KEY_FIRST,
-      .key_flags = KEY_RW | KEY_DELETE,
-      .tips = "nondeterministic_output",
-      .since = "6.2.0",
-      .replies = REPLIES("[bulk [any ...] [bulk ...]]: the ID to start with next time, or 0-0 at "
-                         "the end; the claimed entries, or their IDs; IDs whose entries are gone"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOGROUP, ERR_STREAM_ID, ERR_CLAIM_MIN_IDLE,
-                       ERR_INTERVAL_START, ERR_XAUTOCLAIM_COUNT),
-      .complexity = "O(M*log(N)) where N is the number of pending entries and M the number "
-                    "examined: ten times the count, and at most 10,000.",
-      .syntax = "key group consumer min-idle-time start [COUNT count] [JUSTID]",
-      .summary = "Assigns the pending entries from an ID on that have been idle for long enough to "
-                 "a consumer." },
+    ROW("XCLAIM", cmd_xclaim, -6, WRITE | FAST, .keys = KEY_FIRST, .key_flags = KEY_RW | KEY_UPDATE,
+        .tips = "nondeterministic_output", .since = "5.0.0",
+        .replies = REPLIES("[[bulk [bulk ...]] ...]: the claimed entries",
+                           "[bulk ...]: their IDs, with JUSTID"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_NOGROUP, ERR_STREAM_ID, ERR_CLAIM_MIN_IDLE,
+                         ERR_XCLAIM_OPTION, ERR_STREAM_OPTION),
+        .complexity = "O(log(N)) for each ID, where N is the number of pending entries.",
+        .syntax =
+            "key group consumer min-idle-time id [id ...] [IDLE ms] "
+            "[TIME unix-time-milliseconds] [RETRYCOUNT count] [FORCE] [JUSTID] [LASTID lastid]",
+        .summary =
+            "Assigns pending entries to a consumer, if they have been idle for long enough."),
+    ROW("XAUTOCLAIM", cmd_xautoclaim, -6, WRITE | FAST, .keys = KEY_FIRST,
+        .key_flags = KEY_RW | KEY_DELETE, .tips = "nondeterministic_output", .since = "6.2.0",
+        .replies =
+            REPLIES("[bulk [any ...] [bulk ...]]: the ID to start with next time, or 0-0 at "
+                    "the end; the claimed entries, or their IDs; IDs whose entries are gone"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOGROUP, ERR_STREAM_ID, ERR_CLAIM_MIN_IDLE,
+                         ERR_INTERVAL_START, ERR_XAUTOCLAIM_COUNT),
+        .complexity = "O(M*log(N)) where N is the number of pending entries and M the number "
+                      "examined: ten times the count, and at most 10,000.",
+        .syntax = "key group consumer min-idle-time start [COUNT count] [JUSTID]",
+        .summary =
+            "Assigns the pending entries from an ID on that have been idle for long enough to "
+            "a consumer."),
 };
 
 const struct command_group stream_claim_commands = COMMAND_GROUP("stream", rows);

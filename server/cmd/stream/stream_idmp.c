@@ -137,34 +137,22 @@ static void cmd_xidmprecord(struct call *call)
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 static const struct command rows[] = {
-    { .name = "XCFGSET",
-      .run = cmd_xcfgset,
-      .arity = -2,
-      .flags = WRITE | FAST,
-      .keys = KEY_FIRST,
-      .key_flags = KEY_RW | KEY_UPDATE,
-      .since = "8.6.0",
-      .replies = REPLIES("OK: it was set"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NO_KEY, ERR_XCFGSET_NONE,
-                       ERR_IDMP_DURATION, ERR_IDMP_MAXSIZE),
-      .complexity = "O(1), and O(N) where N is the number of entries that are forgotten.",
-      .syntax = "key [IDMP-DURATION seconds] [IDMP-MAXSIZE count]",
-      .summary = "Sets how long a stream remembers entries that XADD with IDMP or IDMPAUTO has "
-                 "added (default: 100 seconds), and how many for each producer (100). A change "
-                 "forgets all of them." },
-    { .name = "XIDMPRECORD",
-      .run = cmd_xidmprecord,
-      .arity = 5,
-      .flags = WRITE | GROWS | FAST,
-      .keys = KEY_FIRST,
-      .key_flags = KEY_RW | KEY_UPDATE,
-      .since = "8.6.0",
-      .replies = REPLIES("OK: it is remembered"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_NO_KEY, ERR_STREAM_ID),
-      .complexity = "O(1)",
-      .syntax = "key producer-id idempotent-id id",
-      .summary =
-          "Records that XADD with IDMP has added an entry. Used by replication and journals." },
+    ROW("XCFGSET", cmd_xcfgset, -2, WRITE | FAST, .keys = KEY_FIRST,
+        .key_flags = KEY_RW | KEY_UPDATE, .since = "8.6.0", .replies = REPLIES("OK: it was set"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NO_KEY, ERR_XCFGSET_NONE,
+                         ERR_IDMP_DURATION, ERR_IDMP_MAXSIZE),
+        .complexity = "O(1), and O(N) where N is the number of entries that are forgotten.",
+        .syntax = "key [IDMP-DURATION seconds] [IDMP-MAXSIZE count]",
+        .summary = "Sets how long a stream remembers entries that XADD with IDMP or IDMPAUTO has "
+                   "added (default: 100 seconds), and how many for each producer (100). A change "
+                   "forgets all of them."),
+    ROW("XIDMPRECORD", cmd_xidmprecord, 5, WRITE | GROWS | FAST, .keys = KEY_FIRST,
+        .key_flags = KEY_RW | KEY_UPDATE, .since = "8.6.0",
+        .replies = REPLIES("OK: it is remembered"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_NO_KEY, ERR_STREAM_ID), .complexity = "O(1)",
+        .syntax = "key producer-id idempotent-id id",
+        .summary =
+            "Records that XADD with IDMP has added an entry. Used by replication and journals."),
 };
 
 const struct command_group stream_idmp_commands = COMMAND_GROUP("stream", rows);

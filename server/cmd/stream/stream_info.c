@@ -236,47 +236,30 @@ static void cmd_xinfo_consumers(struct call *call)
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 static const struct command xinfo_rows[] = {
-    { .name = "CONSUMERS",
-      .run = cmd_xinfo_consumers,
-      .arity = 4,
-      .flags = READONLY,
-      .keys = KEY_SECOND,
-      .key_flags = KEY_RO | KEY_ACCESS,
-      .tips = "nondeterministic_output",
-      .since = "5.0.0",
-      .replies = REPLIES("[map[bulk any ...] ...]: for each consumer its name, the number of its "
-                         "pending entries, and the milliseconds since it was seen"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_NO_KEY, ERR_NOGROUP_KEY),
-      .complexity = "O(N) where N is the number of consumers.",
-      .syntax = "key group",
-      .summary = "Returns the consumers of a group." },
-    { .name = "GROUPS",
-      .run = cmd_xinfo_groups,
-      .arity = 3,
-      .flags = READONLY,
-      .keys = KEY_SECOND,
-      .key_flags = KEY_RO | KEY_ACCESS,
-      .since = "5.0.0",
-      .replies = REPLIES("[map[bulk any ...] ...]: for each group its name, consumers, pending "
-                         "entries, position and lag"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_NO_KEY),
-      .complexity = "O(N) where N is the number of groups.",
-      .syntax = "key",
-      .summary = "Returns the groups of a stream." },
-    { .name = "STREAM",
-      .run = cmd_xinfo_stream,
-      .arity = -3,
-      .flags = READONLY,
-      .keys = KEY_SECOND,
-      .key_flags = KEY_RO | KEY_ACCESS,
-      .since = "5.0.0",
-      .replies = REPLIES("map[bulk any ...]: length, marks, groups, the first and the last entry; "
-                         "with FULL entries, groups, consumers and pending entries"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_NO_KEY, ERR_NOT_INTEGER, ERR_SUBCOMMAND_OR_ARITY),
-      .complexity = "O(1); with FULL O(N) where N is the number of entries, groups, consumers and "
-                    "pending entries.",
-      .syntax = "key [FULL [COUNT count]]",
-      .summary = "Returns information about a stream." },
+    ROW("CONSUMERS", cmd_xinfo_consumers, 4, READONLY, .keys = KEY_SECOND,
+        .key_flags = KEY_RO | KEY_ACCESS, .tips = "nondeterministic_output", .since = "5.0.0",
+        .replies = REPLIES("[map[bulk any ...] ...]: for each consumer its name, the number of its "
+                           "pending entries, and the milliseconds since it was seen"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_NO_KEY, ERR_NOGROUP_KEY),
+        .complexity = "O(N) where N is the number of consumers.", .syntax = "key group",
+        .summary = "Returns the consumers of a group."),
+    ROW("GROUPS", cmd_xinfo_groups, 3, READONLY, .keys = KEY_SECOND,
+        .key_flags = KEY_RO | KEY_ACCESS, .since = "5.0.0",
+        .replies = REPLIES("[map[bulk any ...] ...]: for each group its name, consumers, pending "
+                           "entries, position and lag"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_NO_KEY),
+        .complexity = "O(N) where N is the number of groups.", .syntax = "key",
+        .summary = "Returns the groups of a stream."),
+    ROW("STREAM", cmd_xinfo_stream, -3, READONLY, .keys = KEY_SECOND,
+        .key_flags = KEY_RO | KEY_ACCESS, .since = "5.0.0",
+        .replies =
+            REPLIES("map[bulk any ...]: length, marks, groups, the first and the last entry; "
+                    "with FULL entries, groups, consumers and pending entries"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_NO_KEY, ERR_NOT_INTEGER, ERR_SUBCOMMAND_OR_ARITY),
+        .complexity =
+            "O(1); with FULL O(N) where N is the number of entries, groups, consumers and "
+            "pending entries.",
+        .syntax = "key [FULL [COUNT count]]", .summary = "Returns information about a stream."),
     HELP_ROW(cmd_help, .since = "5.0.0"),
     { .name = NULL },
 };

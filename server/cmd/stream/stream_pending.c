@@ -229,70 +229,51 @@ static void cmd_xpending(struct call *call)
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 static const struct command rows[] = {
-    { .name = "XACK",
-      .run = cmd_xack,
-      .arity = -4,
-      .flags = WRITE | FAST,
-      .keys = KEY_FIRST,
-      .key_flags = KEY_RW | KEY_UPDATE,
-      .since = "5.0.0",
-      .replies = REPLIES("integer: the number of entries that were pending"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_STREAM_ID),
-      .complexity = "O(log(N)) for each ID, where N is the number of pending entries.",
-      .syntax = "key group id [id ...]",
-      .summary = "Acknowledges entries, so that they are no longer pending in a group." },
-    { .name = "XACKDEL",
-      .run = cmd_xackdel,
-      .arity = -6,
-      .flags = WRITE | FAST,
-      .keys = KEY_FIRST,
-      .key_flags = KEY_RW | KEY_DELETE,
-      .since = "8.2.0",
-      .replies = REPLIES("[integer ...]: for each ID 1 if it was acknowledged and the entry "
-                         "removed, -1 if it was not pending, 2 if another group still needs the "
-                         "entry (ACKED)"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_STREAM_ID, ERR_IDS_NUMBER, ERR_IDS_COUNT),
-      .complexity = "O(log(N)) for each ID and group, where N is the number of entries.",
-      .syntax = "key group [KEEPREF | DELREF | ACKED] IDS numids id [id ...]",
-      .summary = "Acknowledges entries for a group, and removes them from the stream." },
-    { .name = "XNACK",
-      .run = cmd_xnack,
-      .arity = -7,
-      .flags = WRITE | FAST,
-      .keys = KEY_FIRST,
-      .key_flags = KEY_RW | KEY_UPDATE,
-      .since = "8.8.0",
-      .replies = REPLIES("integer: the number of entries released"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_NOGROUP, ERR_STREAM_ID, ERR_NOT_INTEGER,
-                       ERR_STREAM_OPTION, ERR_XNACK_MODE, ERR_XNACK_NUMIDS, ERR_XNACK_IDS,
-                       ERR_XNACK_NO_IDS, ERR_XNACK_RETRYCOUNT, ERR_XNACK_DELAY),
-      .complexity = "O(log(N)) for each ID, where N is the number of pending entries.",
-      .syntax = "key group <SILENT | FAIL | FATAL> [DELAY milliseconds] [RETRYCOUNT count] [FORCE] "
-                "IDS numids id [id ...]",
-      .summary = "Releases pending entries, so that any consumer can claim them, at once or after "
-                 "a delay. With SILENT the delivery does not count; FATAL sets the number of "
-                 "deliveries to its maximum." },
-    { .name = "XPENDING",
-      .run = cmd_xpending,
-      .arity = -3,
-      .flags = READONLY,
-      .keys = KEY_FIRST,
-      .key_flags = KEY_RO | KEY_ACCESS,
-      .tips = "nondeterministic_output",
-      .since = "5.0.0",
-      .replies = REPLIES("[integer bulk|null bulk|null [[bulk bulk] ...]|null-array]: the number "
-                         "of pending entries, the first and the last ID, and each consumer with "
-                         "the number of its entries",
-                         "[[bulk bulk integer integer] ...]: for each entry the ID, the consumer, "
-                         "the milliseconds since its delivery, and the number of deliveries"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOGROUP, ERR_STREAM_ID, ERR_NOT_INTEGER,
-                       ERR_INTERVAL_START, ERR_INTERVAL_END),
-      .complexity = "O(log(N)+M) where N is the number of pending entries and M the number "
-                    "returned; without an interval O(C) where C is the number of consumers. For a "
-                    "consumer among more than 64 also O(R) where R is the number of others' "
-                    "entries between its own.",
-      .syntax = "key group [[IDLE min-idle-time] start end count [consumer]]",
-      .summary = "Returns the pending entries of a group: delivered, but not acknowledged." },
+    ROW("XACK", cmd_xack, -4, WRITE | FAST, .keys = KEY_FIRST, .key_flags = KEY_RW | KEY_UPDATE,
+        .since = "5.0.0", .replies = REPLIES("integer: the number of entries that were pending"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_STREAM_ID),
+        .complexity = "O(log(N)) for each ID, where N is the number of pending entries.",
+        .syntax = "key group id [id ...]",
+        .summary = "Acknowledges entries, so that they are no longer pending in a group."),
+    ROW("XACKDEL", cmd_xackdel, -6, WRITE | FAST, .keys = KEY_FIRST,
+        .key_flags = KEY_RW | KEY_DELETE, .since = "8.2.0",
+        .replies = REPLIES("[integer ...]: for each ID 1 if it was acknowledged and the entry "
+                           "removed, -1 if it was not pending, 2 if another group still needs the "
+                           "entry (ACKED)"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_STREAM_ID, ERR_IDS_NUMBER, ERR_IDS_COUNT),
+        .complexity = "O(log(N)) for each ID and group, where N is the number of entries.",
+        .syntax = "key group [KEEPREF | DELREF | ACKED] IDS numids id [id ...]",
+        .summary = "Acknowledges entries for a group, and removes them from the stream."),
+    ROW("XNACK", cmd_xnack, -7, WRITE | FAST, .keys = KEY_FIRST, .key_flags = KEY_RW | KEY_UPDATE,
+        .since = "8.8.0", .replies = REPLIES("integer: the number of entries released"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_NOGROUP, ERR_STREAM_ID, ERR_NOT_INTEGER,
+                         ERR_STREAM_OPTION, ERR_XNACK_MODE, ERR_XNACK_NUMIDS, ERR_XNACK_IDS,
+                         ERR_XNACK_NO_IDS, ERR_XNACK_RETRYCOUNT, ERR_XNACK_DELAY),
+        .complexity = "O(log(N)) for each ID, where N is the number of pending entries.",
+        .syntax =
+            "key group <SILENT | FAIL | FATAL> [DELAY milliseconds] [RETRYCOUNT count] [FORCE] "
+            "IDS numids id [id ...]",
+        .summary =
+            "Releases pending entries, so that any consumer can claim them, at once or after "
+            "a delay. With SILENT the delivery does not count; FATAL sets the number of "
+            "deliveries to its maximum."),
+    ROW("XPENDING", cmd_xpending, -3, READONLY, .keys = KEY_FIRST, .key_flags = KEY_RO | KEY_ACCESS,
+        .tips = "nondeterministic_output", .since = "5.0.0",
+        .replies =
+            REPLIES("[integer bulk|null bulk|null [[bulk bulk] ...]|null-array]: the number "
+                    "of pending entries, the first and the last ID, and each consumer with "
+                    "the number of its entries",
+                    "[[bulk bulk integer integer] ...]: for each entry the ID, the consumer, "
+                    "the milliseconds since its delivery, and the number of deliveries"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOGROUP, ERR_STREAM_ID, ERR_NOT_INTEGER,
+                         ERR_INTERVAL_START, ERR_INTERVAL_END),
+        .complexity =
+            "O(log(N)+M) where N is the number of pending entries and M the number "
+            "returned; without an interval O(C) where C is the number of consumers. For a "
+            "consumer among more than 64 also O(R) where R is the number of others' "
+            "entries between its own.",
+        .syntax = "key group [[IDLE min-idle-time] start end count [consumer]]",
+        .summary = "Returns the pending entries of a group: delivered, but not acknowledged."),
 };
 
 const struct command_group stream_pending_commands = COMMAND_GROUP("stream", rows);

@@ -306,49 +306,42 @@ static void cmd_xread(struct call *call)
         ERR_XREAD_UNBALANCED, ERR_XREAD_SCRIPT, ERR_MAXCOUNT, ERR_MAXCOUNT_COUNT, ERR_MAXSIZE
 
 static const struct command rows[] = {
-    { .name = "XREAD",
-      .run = cmd_xread,
-      .arity = -4,
-      .flags = READONLY | BLOCKING | MOVABLE_KEYS,
-      .find_keys = find_xread_keys,
-      .specs = { KEYS_AFTER("STREAMS", 1, KEY_RO | KEY_ACCESS) },
-      .since = "5.0.0",
-      .replies = REPLIES("RESP2 [[bulk [[bulk [bulk ...]] ...]] ...]: keys, each with its entries",
-                         "RESP3 map[bulk [[bulk [bulk ...]] ...] ...]: keys, each with its entries",
-                         "null-array: there is nothing, or the timeout was reached"),
-      .errors =
-          ERRORS(READ_ERRORS, ERR_XREAD_GROUP, ERR_XREAD_NOACK, ERR_XREAD_CLAIM, ERR_XREAD_NEW),
-      .complexity = "O(log(N)+M) for each stream, where N is the number of its entries and M the "
-                    "number returned.",
-      .syntax = "[COUNT count] [MAXCOUNT count] [MAXSIZE bytes] [BLOCK milliseconds] STREAMS key "
-                "[key ...] id [id ...]",
-      .summary = "Returns the entries of streams after the given IDs, or blocks until there is "
-                 "one. COUNT limits the entries of each stream, MAXCOUNT those of all together, "
-                 "and MAXSIZE the bytes of the reply, which has at least one entry." },
-    { .name = "XREADGROUP",
-      .run = cmd_xread,
-      .arity = -7,
-      .flags = WRITE | BLOCKING | MOVABLE_KEYS,
-      .find_keys = find_xreadgroup_keys,
-      .specs = { KEYS_AFTER("STREAMS", 4, KEY_RO | KEY_ACCESS) },
-      .since = "5.0.0",
-      .replies = REPLIES("RESP2 [[bulk [any ...]] ...]: keys, each with its entries",
-                         "RESP3 map[bulk [any ...] ...]: keys, each with its entries",
-                         "null-array: there is nothing, or the timeout was reached"),
-      .errors =
-          ERRORS(READ_ERRORS, ERR_XREADGROUP_MISSING, ERR_XREADGROUP_NOGROUP, ERR_XREADGROUP_LAST,
-                 ERR_CLAIM_IDLE, ERR_CLAIM_IDLE_NEGATIVE, ERR_STREAM_GONE, ERR_GROUP_GONE),
-      .complexity =
-          "O(log(N)+M*log(P)) for each stream, where N is the number of its entries, M "
-          "the number returned and P that of the group's pending entries. For the own "
-          "pending entries among more than 64 consumers also O(R) where R is the number of "
-          "others' entries between them.",
-      .syntax = "GROUP group consumer [COUNT count] [MAXCOUNT count] [MAXSIZE bytes] [BLOCK "
-                "milliseconds] [CLAIM min-idle-time] [NOACK] STREAMS key [key ...] id [id ...]",
-      .summary = "Delivers entries of streams to a consumer of a group: new ones, those that it "
-                 "has not acknowledged yet, and with CLAIM those that others have left idle. "
-                 "Blocks until there is one, if BLOCK is given. COUNT, MAXCOUNT and MAXSIZE limit "
-                 "the reply as in XREAD." },
+    ROW("XREAD", cmd_xread, -4, READONLY | BLOCKING | MOVABLE_KEYS, .find_keys = find_xread_keys,
+        .specs = { KEYS_AFTER("STREAMS", 1, KEY_RO | KEY_ACCESS) }, .since = "5.0.0",
+        .replies =
+            REPLIES("RESP2 [[bulk [[bulk [bulk ...]] ...]] ...]: keys, each with its entries",
+                    "RESP3 map[bulk [[bulk [bulk ...]] ...] ...]: keys, each with its entries",
+                    "null-array: there is nothing, or the timeout was reached"),
+        .errors =
+            ERRORS(READ_ERRORS, ERR_XREAD_GROUP, ERR_XREAD_NOACK, ERR_XREAD_CLAIM, ERR_XREAD_NEW),
+        .complexity = "O(log(N)+M) for each stream, where N is the number of its entries and M the "
+                      "number returned.",
+        .syntax = "[COUNT count] [MAXCOUNT count] [MAXSIZE bytes] [BLOCK milliseconds] STREAMS key "
+                  "[key ...] id [id ...]",
+        .summary = "Returns the entries of streams after the given IDs, or blocks until there is "
+                   "one. COUNT limits the entries of each stream, MAXCOUNT those of all together, "
+                   "and MAXSIZE the bytes of the reply, which has at least one entry."),
+    ROW("XREADGROUP", cmd_xread, -7, WRITE | BLOCKING | MOVABLE_KEYS,
+        .find_keys = find_xreadgroup_keys,
+        .specs = { KEYS_AFTER("STREAMS", 4, KEY_RO | KEY_ACCESS) }, .since = "5.0.0",
+        .replies = REPLIES("RESP2 [[bulk [any ...]] ...]: keys, each with its entries",
+                           "RESP3 map[bulk [any ...] ...]: keys, each with its entries",
+                           "null-array: there is nothing, or the timeout was reached"),
+        .errors =
+            ERRORS(READ_ERRORS, ERR_XREADGROUP_MISSING, ERR_XREADGROUP_NOGROUP, ERR_XREADGROUP_LAST,
+                   ERR_CLAIM_IDLE, ERR_CLAIM_IDLE_NEGATIVE, ERR_STREAM_GONE, ERR_GROUP_GONE),
+        .complexity =
+            "O(log(N)+M*log(P)) for each stream, where N is the number of its entries, M "
+            "the number returned and P that of the group's pending entries. For the own "
+            "pending entries among more than 64 consumers also O(R) where R is the number of "
+            "others' entries between them.",
+        .syntax = "GROUP group consumer [COUNT count] [MAXCOUNT count] [MAXSIZE bytes] [BLOCK "
+                  "milliseconds] [CLAIM min-idle-time] [NOACK] STREAMS key [key ...] id [id ...]",
+        .summary =
+            "Delivers entries of streams to a consumer of a group: new ones, those that it "
+            "has not acknowledged yet, and with CLAIM those that others have left idle. "
+            "Blocks until there is one, if BLOCK is given. COUNT, MAXCOUNT and MAXSIZE limit "
+            "the reply as in XREAD."),
 };
 
 const struct command_group stream_read_commands = COMMAND_GROUP("stream", rows);

@@ -249,35 +249,25 @@ static unsigned vary_bitfield_key(int argc, const struct bytes *argv)
 }
 
 static const struct command rows[] = {
-    { .name = "BITFIELD",
-      .run = cmd_bitfield,
-      .arity = -2,
-      .flags = WRITE | GROWS,
-      .keys = KEY_FIRST,
-      .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE | KEY_VARIABLE,
-      .vary_keys = vary_bitfield_key,
-      .since = "3.2.0",
-      .replies =
-          REPLIES("[integer|null ...]: for each GET the value, for each SET the old one, for each "
-                  "INCRBY the new one; null where OVERFLOW FAIL kept the value from changing"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_BIT_OFFSET,
-                       ERR_BITFIELD_TYPE, ERR_BITFIELD_OVERFLOW),
-      .complexity = "O(1) for each operation.",
-      .syntax = "key [GET encoding offset | OVERFLOW <WRAP | SAT | FAIL> | SET encoding offset "
-                "value | INCRBY encoding offset increment] [operation ...]",
-      .summary = "Reads and writes integers of any width in a string value." },
-    { .name = "BITFIELD_RO",
-      .run = cmd_bitfield,
-      .arity = -2,
-      .flags = READONLY | FAST,
-      .keys = KEY_FIRST,
-      .since = "6.0.0",
-      .replies = REPLIES("[integer ...]: the values"),
-      .errors =
-          ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_BIT_OFFSET, ERR_BITFIELD_TYPE, ERR_BITFIELD_RO),
-      .complexity = "O(1) for each operation.",
-      .syntax = "key [GET encoding offset [GET encoding offset ...]]",
-      .summary = "Reads integers of any width in a string value." },
+    ROW("BITFIELD", cmd_bitfield, -2, WRITE | GROWS, .keys = KEY_FIRST,
+        .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE | KEY_VARIABLE,
+        .vary_keys = vary_bitfield_key, .since = "3.2.0",
+        .replies = REPLIES(
+            "[integer|null ...]: for each GET the value, for each SET the old one, for each "
+            "INCRBY the new one; null where OVERFLOW FAIL kept the value from changing"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_BIT_OFFSET,
+                         ERR_BITFIELD_TYPE, ERR_BITFIELD_OVERFLOW),
+        .complexity = "O(1) for each operation.",
+        .syntax = "key [GET encoding offset | OVERFLOW <WRAP | SAT | FAIL> | SET encoding offset "
+                  "value | INCRBY encoding offset increment] [operation ...]",
+        .summary = "Reads and writes integers of any width in a string value."),
+    ROW("BITFIELD_RO", cmd_bitfield, -2, READONLY | FAST, .keys = KEY_FIRST, .since = "6.0.0",
+        .replies = REPLIES("[integer ...]: the values"),
+        .errors =
+            ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_BIT_OFFSET, ERR_BITFIELD_TYPE, ERR_BITFIELD_RO),
+        .complexity = "O(1) for each operation.",
+        .syntax = "key [GET encoding offset [GET encoding offset ...]]",
+        .summary = "Reads integers of any width in a string value."),
 };
 
 const struct command_group bitfield_commands = COMMAND_GROUP("bitmap", rows);

@@ -121,48 +121,30 @@ static void cmd_softttl(struct call *call)
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 static const struct command rows[] = {
-    { .name = "GETFRESH",
-      .run = cmd_getfresh,
-      .arity = -2,
-      .flags = READONLY | FAST | BLOCKING,
-      .keys = KEY_FIRST,
-      .key_flags = KEY_RO | KEY_ACCESS,
-      .since = "0.2.0",
-      .replies = REPLIES(
-          "[bulk|null bulk]: the string, null if there is none, and its state: 'fresh', 'stale', "
-          "'refresh' (the caller should load a new one), 'fill' (there is none, and the caller "
-          "should load it) or 'missing' (there is none, and another client is loading it)"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_OPTION_UNKNOWN, ERR_OPTION_NO_VALUE, ERR_NOT_INTEGER,
-                       ERR_NOT_POSITIVE, ERR_LEASE_TTL, ERR_BAD_EXPIRE),
-      .complexity = "O(1)",
-      .syntax = "key [EARLY milliseconds] [LEASE milliseconds] [WAIT milliseconds]",
-      .summary = "Returns a string and whether it is stale, and chooses one client to load a new "
-                 "value." },
-    { .name = "STALE",
-      .run = cmd_stale,
-      .arity = -2,
-      .flags = WRITE | FAST,
-      .keys = { .first = 1, .last = -1, .step = 1 },
-      .key_flags = KEY_RW | KEY_UPDATE,
-      .tips = "request_policy:multi_shard response_policy:agg_sum",
-      .since = "0.2.0",
-      .replies = REPLIES("integer: the number of keys that exist; all are stale now"),
-      .errors = ERRORS(ERR_WRONGTYPE),
-      .complexity = "O(N) where N is the number of keys.",
-      .syntax = "key [key ...]",
-      .summary = "Makes strings stale now, if they are not yet." },
-    { .name = "SOFTTTL",
-      .run = cmd_softttl,
-      .arity = 2,
-      .flags = READONLY | FAST,
-      .keys = KEY_FIRST,
-      .key_flags = KEY_RO | KEY_ACCESS,
-      .since = "0.2.0",
-      .replies = REPLIES("integer: milliseconds to the soft deadline, 0 after it; -1 if the key "
-                         "has none, -2 if there is no such key"),
-      .complexity = "O(1)",
-      .syntax = "key",
-      .summary = "Returns the time left until a string becomes stale, in milliseconds." },
+    ROW("GETFRESH", cmd_getfresh, -2, READONLY | FAST | BLOCKING, .keys = KEY_FIRST,
+        .key_flags = KEY_RO | KEY_ACCESS, .since = "0.2.0",
+        .replies = REPLIES(
+            "[bulk|null bulk]: the string, null if there is none, and its state: 'fresh', 'stale', "
+            "'refresh' (the caller should load a new one), 'fill' (there is none, and the caller "
+            "should load it) or 'missing' (there is none, and another client is loading it)"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_OPTION_UNKNOWN, ERR_OPTION_NO_VALUE, ERR_NOT_INTEGER,
+                         ERR_NOT_POSITIVE, ERR_LEASE_TTL, ERR_BAD_EXPIRE),
+        .complexity = "O(1)",
+        .syntax = "key [EARLY milliseconds] [LEASE milliseconds] [WAIT milliseconds]",
+        .summary = "Returns a string and whether it is stale, and chooses one client to load a new "
+                   "value."),
+    ROW("STALE", cmd_stale, -2, WRITE | FAST, .keys = { .first = 1, .last = -1, .step = 1 },
+        .key_flags = KEY_RW | KEY_UPDATE,
+        .tips = "request_policy:multi_shard response_policy:agg_sum", .since = "0.2.0",
+        .replies = REPLIES("integer: the number of keys that exist; all are stale now"),
+        .errors = ERRORS(ERR_WRONGTYPE), .complexity = "O(N) where N is the number of keys.",
+        .syntax = "key [key ...]", .summary = "Makes strings stale now, if they are not yet."),
+    ROW("SOFTTTL", cmd_softttl, 2, READONLY | FAST, .keys = KEY_FIRST,
+        .key_flags = KEY_RO | KEY_ACCESS, .since = "0.2.0",
+        .replies = REPLIES("integer: milliseconds to the soft deadline, 0 after it; -1 if the key "
+                           "has none, -2 if there is no such key"),
+        .complexity = "O(1)", .syntax = "key",
+        .summary = "Returns the time left until a string becomes stale, in milliseconds."),
 };
 
 const struct command_group fresh_commands = COMMAND_GROUP("string", rows);

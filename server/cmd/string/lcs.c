@@ -236,24 +236,22 @@ static void cmd_lcs(struct call *call)
 }
 
 static const struct command rows[] = {
-    { .name = "LCS",
-      .run = cmd_lcs,
-      .arity = -3,
-      .flags = READONLY,
-      .keys = { .first = 1, .last = 2, .step = 1 },
-      .since = "7.0.0",
-      .replies = REPLIES(
-          "bulk: the longest common subsequence", "integer: with LEN: its length",
-          "map['matches' [[[integer integer] [integer integer]] ...] 'len' integer]: with IDX: the "
-          "first and last position of each match in both strings, last match first",
-          "map['matches' [[[integer integer] [integer integer] integer] ...] 'len' integer]: with "
-          "IDX and WITHMATCHLEN: the length of each match as well"),
-      .errors = ERRORS(ERR_SYNTAX, ERR_NOT_INTEGER, ERR_LCS_TYPE, ERR_LCS_LEN_IDX, ERR_LCS_TOO_LONG,
-                       ERR_LCS_TOO_BIG, ERR_LCS_NO_MEMORY),
-      .complexity = "O(N*M/64) where N and M are the lengths of the strings.",
-      .syntax = "key key [LEN] [IDX] [MINMATCHLEN len] [WITHMATCHLEN]",
-      .summary = "Returns the longest common subsequence of two strings, its length or its "
-                 "matching ranges." },
+    ROW("LCS", cmd_lcs, -3, READONLY, .keys = { .first = 1, .last = 2, .step = 1 },
+        .since = "7.0.0",
+        .replies =
+            REPLIES("bulk: the longest common subsequence", "integer: with LEN: its length",
+                    "map['matches' [[[integer integer] [integer integer]] ...] 'len' integer]: "
+                    "with IDX: the "
+                    "first and last position of each match in both strings, last match first",
+                    "map['matches' [[[integer integer] [integer integer] integer] ...] 'len' "
+                    "integer]: with "
+                    "IDX and WITHMATCHLEN: the length of each match as well"),
+        .errors = ERRORS(ERR_SYNTAX, ERR_NOT_INTEGER, ERR_LCS_TYPE, ERR_LCS_LEN_IDX,
+                         ERR_LCS_TOO_LONG, ERR_LCS_TOO_BIG, ERR_LCS_NO_MEMORY),
+        .complexity = "O(N*M/64) where N and M are the lengths of the strings.",
+        .syntax = "key key [LEN] [IDX] [MINMATCHLEN len] [WITHMATCHLEN]",
+        .summary = "Returns the longest common subsequence of two strings, its length or its "
+                   "matching ranges."),
 };
 
 const struct command_group lcs_commands = COMMAND_GROUP("string", rows);

@@ -126,63 +126,41 @@ static void cmd_digest(struct call *call)
 }
 
 static const struct command rows[] = {
-    { .name = "MSETEX",
-      .run = cmd_msetex,
-      .arity = -4,
-      .flags = WRITE | GROWS | MOVABLE_KEYS,
-      .find_keys = find_msetex_keys,
-      .specs = { { .flags = KEY_OW | KEY_UPDATE, .find = KEYS_COUNTED, .first = 1, .step = 2 } },
-      .tips = "request_policy:multi_shard response_policy:all_succeeded",
-      .since = "8.4.0",
-      .replies = REPLIES("integer: 1 if all keys were set, 0 if none was, because NX or XX did "
-                         "not hold for one of them"),
-      .errors = ERRORS(ERR_SYNTAX, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_MSETEX_NUMKEYS),
-      .complexity = "O(N) where N is the number of keys.",
-      .syntax = "numkeys key value [key value ...] [NX|XX] [EX seconds|PX milliseconds|EXAT "
-                "unix-time-seconds|PXAT unix-time-milliseconds|KEEPTTL]",
-      .summary = "Sets the string values of one or more keys and optionally their expiration, with "
-                 "NX only if none of them exists, with XX only if all do." },
-    { .name = "DELIFEQ",
-      .run = cmd_delifeq,
-      .arity = 3,
-      .flags = WRITE | FAST,
-      .keys = KEY_FIRST,
-      .key_flags = KEY_RM | KEY_ACCESS | KEY_DELETE,
-      .since = "9.0.0",
-      .origin = "Valkey",
-      .replies = REPLIES("integer: 1 if the key was deleted, 0 if it has another value or does not "
-                         "exist"),
-      .errors = ERRORS(ERR_WRONGTYPE),
-      .complexity = "O(1)",
-      .syntax = "key value",
-      .summary = "Deletes a key if its string value is equal to the given one." },
-    { .name = "DELEX",
-      .run = cmd_delex,
-      .arity = -2,
-      .flags = WRITE | FAST,
-      .keys = KEY_FIRST,
-      .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE | KEY_VARIABLE,
-      .vary_keys = vary_delex_key,
-      .since = "8.4.0",
-      .replies = REPLIES("integer: 1 if the key was deleted, 0 if the condition does not hold or "
-                         "there is no such key"),
-      .errors = ERRORS(ERR_DELEX_TYPE, ERR_DELEX_CONDITION, ERR_DIGEST_LENGTH),
-      .complexity = "O(1), with IFDEQ and IFDNE O(N) where N is the length of the value.",
-      .syntax = "key [IFEQ comparison-value|IFNE comparison-value|IFDEQ comparison-digest|IFDNE "
-                "comparison-digest]",
-      .summary = "Deletes a key of any type, or, with a condition, a string whose value or digest "
-                 "is equal to the given one, or is not." },
-    { .name = "DIGEST",
-      .run = cmd_digest,
-      .arity = 2,
-      .flags = READONLY | FAST,
-      .keys = KEY_FIRST,
-      .since = "8.4.0",
-      .replies = REPLIES("bulk: the digest, 16 hexadecimal digits", "null: there is no such key"),
-      .errors = ERRORS(ERR_WRONGTYPE),
-      .complexity = "O(N) where N is the length of the string.",
-      .syntax = "key",
-      .summary = "Returns the digest (XXH3, 64 bits) of a string value." },
+    ROW("MSETEX", cmd_msetex, -4, WRITE | GROWS | MOVABLE_KEYS, .find_keys = find_msetex_keys,
+        .specs = { { .flags = KEY_OW | KEY_UPDATE, .find = KEYS_COUNTED, .first = 1, .step = 2 } },
+        .tips = "request_policy:multi_shard response_policy:all_succeeded", .since = "8.4.0",
+        .replies = REPLIES("integer: 1 if all keys were set, 0 if none was, because NX or XX did "
+                           "not hold for one of them"),
+        .errors = ERRORS(ERR_SYNTAX, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_MSETEX_NUMKEYS),
+        .complexity = "O(N) where N is the number of keys.",
+        .syntax = "numkeys key value [key value ...] [NX|XX] [EX seconds|PX milliseconds|EXAT "
+                  "unix-time-seconds|PXAT unix-time-milliseconds|KEEPTTL]",
+        .summary =
+            "Sets the string values of one or more keys and optionally their expiration, with "
+            "NX only if none of them exists, with XX only if all do."),
+    ROW("DELIFEQ", cmd_delifeq, 3, WRITE | FAST, .keys = KEY_FIRST,
+        .key_flags = KEY_RM | KEY_ACCESS | KEY_DELETE, .since = "9.0.0", .origin = "Valkey",
+        .replies =
+            REPLIES("integer: 1 if the key was deleted, 0 if it has another value or does not "
+                    "exist"),
+        .errors = ERRORS(ERR_WRONGTYPE), .complexity = "O(1)", .syntax = "key value",
+        .summary = "Deletes a key if its string value is equal to the given one."),
+    ROW("DELEX", cmd_delex, -2, WRITE | FAST, .keys = KEY_FIRST,
+        .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE | KEY_VARIABLE, .vary_keys = vary_delex_key,
+        .since = "8.4.0",
+        .replies = REPLIES("integer: 1 if the key was deleted, 0 if the condition does not hold or "
+                           "there is no such key"),
+        .errors = ERRORS(ERR_DELEX_TYPE, ERR_DELEX_CONDITION, ERR_DIGEST_LENGTH),
+        .complexity = "O(1), with IFDEQ and IFDNE O(N) where N is the length of the value.",
+        .syntax = "key [IFEQ comparison-value|IFNE comparison-value|IFDEQ comparison-digest|IFDNE "
+                  "comparison-digest]",
+        .summary =
+            "Deletes a key of any type, or, with a condition, a string whose value or digest "
+            "is equal to the given one, or is not."),
+    ROW("DIGEST", cmd_digest, 2, READONLY | FAST, .keys = KEY_FIRST, .since = "8.4.0",
+        .replies = REPLIES("bulk: the digest, 16 hexadecimal digits", "null: there is no such key"),
+        .errors = ERRORS(ERR_WRONGTYPE), .complexity = "O(N) where N is the length of the string.",
+        .syntax = "key", .summary = "Returns the digest (XXH3, 64 bits) of a string value."),
 };
 
 const struct command_group string_if_commands = COMMAND_GROUP("string", rows);

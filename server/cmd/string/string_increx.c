@@ -224,28 +224,23 @@ static void cmd_increx(struct call *call)
 }
 
 static const struct command rows[] = {
-    { .name = "INCREX",
-      .run = cmd_increx,
-      .arity = -2,
-      .flags = WRITE | GROWS | FAST,
-      .keys = KEY_FIRST,
-      .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE,
-      .since = "8.8.0",
-      .replies = REPLIES("[integer integer]: the value afterwards and the increment that was "
-                         "applied, 0 if the sum is out of bounds or NX or XX does not hold",
-                         "[double double]: the same with BYFLOAT"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NOT_FLOAT, ERR_BAD_EXPIRE,
-                       ERR_INCREX_ENX, ERR_INCREX_BYINT, ERR_INCREX_BYFLOAT, ERR_INCREX_LBOUND,
-                       ERR_INCREX_UBOUND, ERR_INCREX_LBOUND_FLOAT, ERR_INCREX_UBOUND_FLOAT,
-                       ERR_INCREX_BOUNDS, ERR_INCREX_INFINITE_BY, ERR_INCREX_INFINITE_VALUE,
-                       ERR_INCREX_APPLIED, ERR_INCREX_INFINITE_APPLIED),
-      .complexity = "O(1)",
-      .syntax =
-          "key [BYINT increment|BYFLOAT float-increment] [LBOUND lowerbound] [UBOUND upperbound] "
-          "[SATURATE] [NX|XX] [EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT "
-          "unix-time-milliseconds|PERSIST] [ENX]",
-      .summary = "Increments the number in a key by one or the given number, if the result stays "
-                 "within the bounds, and optionally sets or removes the key's expiration." },
+    ROW("INCREX", cmd_increx, -2, WRITE | GROWS | FAST, .keys = KEY_FIRST,
+        .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE, .since = "8.8.0",
+        .replies = REPLIES("[integer integer]: the value afterwards and the increment that was "
+                           "applied, 0 if the sum is out of bounds or NX or XX does not hold",
+                           "[double double]: the same with BYFLOAT"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NOT_FLOAT, ERR_BAD_EXPIRE,
+                         ERR_INCREX_ENX, ERR_INCREX_BYINT, ERR_INCREX_BYFLOAT, ERR_INCREX_LBOUND,
+                         ERR_INCREX_UBOUND, ERR_INCREX_LBOUND_FLOAT, ERR_INCREX_UBOUND_FLOAT,
+                         ERR_INCREX_BOUNDS, ERR_INCREX_INFINITE_BY, ERR_INCREX_INFINITE_VALUE,
+                         ERR_INCREX_APPLIED, ERR_INCREX_INFINITE_APPLIED),
+        .complexity = "O(1)",
+        .syntax =
+            "key [BYINT increment|BYFLOAT float-increment] [LBOUND lowerbound] [UBOUND upperbound] "
+            "[SATURATE] [NX|XX] [EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT "
+            "unix-time-milliseconds|PERSIST] [ENX]",
+        .summary = "Increments the number in a key by one or the given number, if the result stays "
+                   "within the bounds, and optionally sets or removes the key's expiration."),
 };
 
 const struct command_group string_increx_commands = COMMAND_GROUP("string", rows);

@@ -232,24 +232,22 @@ static void cmd_window(struct call *call)
 }
 
 static const struct command rows[] = {
-    { .name = "CL.WINDOW",
-      .run = cmd_window,
-      .arity = -4,
-      .flags = WRITE | GROWS | FAST,
-      .keys = KEY_FIRST,
-      .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE,
-      .since = "0.2.0",
-      .replies = REPLIES("[integer integer integer integer integer]: 1 if the requests are "
-                         "refused, else 0; the limit; how many are left; milliseconds until the "
-                         "same call is allowed, -1 if it was allowed; milliseconds until the "
-                         "window is empty"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_ARITY, ERR_WINDOW_LIMIT, ERR_WINDOW_SPAN,
-                       ERR_WINDOW_QUANTITY, ERR_WINDOW_VALUE, ERR_STRING_TOO_BIG, ERR_OOM),
-      .complexity = "O(1) amortized; O(N) with a quantity, or after a larger limit, where N is the "
-                    "number of requests that must leave the window first.",
-      .syntax = "key limit window-milliseconds [quantity]",
-      .summary = "Admits at most limit requests in any window of this length. Refused requests do "
-                 "not count." },
+    ROW("CL.WINDOW", cmd_window, -4, WRITE | GROWS | FAST, .keys = KEY_FIRST,
+        .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE, .since = "0.2.0",
+        .replies = REPLIES("[integer integer integer integer integer]: 1 if the requests are "
+                           "refused, else 0; the limit; how many are left; milliseconds until the "
+                           "same call is allowed, -1 if it was allowed; milliseconds until the "
+                           "window is empty"),
+        .errors =
+            ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_ARITY, ERR_WINDOW_LIMIT, ERR_WINDOW_SPAN,
+                   ERR_WINDOW_QUANTITY, ERR_WINDOW_VALUE, ERR_STRING_TOO_BIG, ERR_OOM),
+        .complexity =
+            "O(1) amortized; O(N) with a quantity, or after a larger limit, where N is the "
+            "number of requests that must leave the window first.",
+        .syntax = "key limit window-milliseconds [quantity]",
+        .summary =
+            "Admits at most limit requests in any window of this length. Refused requests do "
+            "not count."),
 };
 
 const struct command_group window_commands = COMMAND_GROUP("string", rows);

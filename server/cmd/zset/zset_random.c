@@ -145,24 +145,19 @@ static void cmd_zrandmember(struct call *call)
 }
 
 static const struct command rows[] = {
-    { .name = "ZRANDMEMBER",
-      .run = cmd_zrandmember,
-      .arity = -2,
-      .flags = READONLY,
-      .keys = KEY_FIRST,
-      .tips = "nondeterministic_output",
-      .since = "6.2.0",
-      .replies = REPLIES(
-          "bulk: a member", "null: there is no such key",
-          "[bulk ...]: with count: members; if it is negative, one may occur more than once",
-          REPLY_WITHSCORES),
-      .errors =
-          ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_OUT_OF_RANGE, ERR_NOT_BETWEEN),
-      .complexity = "O(M*log(N)) where N is the number of members in the sorted set and M the "
-                    "number returned.",
-      .syntax = "key [count [WITHSCORES]]",
-      .summary = "Returns random members of a sorted set: count distinct ones, or -count "
-                 "independent draws." },
+    ROW("ZRANDMEMBER", cmd_zrandmember, -2, READONLY, .keys = KEY_FIRST,
+        .tips = "nondeterministic_output", .since = "6.2.0",
+        .replies = REPLIES(
+            "bulk: a member", "null: there is no such key",
+            "[bulk ...]: with count: members; if it is negative, one may occur more than once",
+            REPLY_WITHSCORES),
+        .errors =
+            ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_OUT_OF_RANGE, ERR_NOT_BETWEEN),
+        .complexity = "O(M*log(N)) where N is the number of members in the sorted set and M the "
+                      "number returned.",
+        .syntax = "key [count [WITHSCORES]]",
+        .summary = "Returns random members of a sorted set: count distinct ones, or -count "
+                   "independent draws."),
 };
 
 const struct command_group zset_random_commands = COMMAND_GROUP("sorted-set", rows);

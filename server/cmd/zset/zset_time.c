@@ -106,37 +106,31 @@ static void cmd_bztsmove(struct call *call)
 }
 
 static const struct command rows[] = {
-    { .name = "BZTSPOP",
-      .run = cmd_bztspop,
-      .arity = 4,
-      .flags = WRITE | NOSCRIPT | BLOCKING | FAST,
-      .keys = KEY_FIRST,
-      .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE,
-      .since = "0.1.0",
-      .replies = REPLIES("RESP2 [bulk bulk ...]: members, each followed by its score",
-                         "RESP3 [[bulk double] ...]: members with their scores",
-                         "null-array: the timeout was reached"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_TIMEOUT_NEGATIVE, ERR_TIMEOUT_FLOAT, ERR_COUNT_POSITIVE),
-      .complexity = "O(log(N)+M) where N is the number of members in the sorted set and M the "
-                    "number removed.",
-      .syntax = "key count timeout",
-      .summary = "Removes and returns the members whose scores are at most the current Unix time "
-                 "in seconds, lowest first, or blocks until there is one." },
-    { .name = "BZTSMOVE",
-      .run = cmd_bztsmove,
-      .arity = 5,
-      .flags = WRITE | GROWS | NOSCRIPT | BLOCKING,
-      .keys = { .first = 1, .last = 2, .step = 1 },
-      .specs = { KEY_AT(1, KEY_RW | KEY_ACCESS | KEY_DELETE), KEY_AT(2, KEY_RW | KEY_INSERT) },
-      .since = "0.1.0",
-      .replies =
-          REPLIES("[bulk ...]: the members that were moved", "null-array: the timeout was reached"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_TIMEOUT_NEGATIVE, ERR_TIMEOUT_FLOAT, ERR_COUNT_POSITIVE),
-      .complexity =
-          "O(log(N)+M) where N is the number of members in the sorted set and M the number moved.",
-      .syntax = "key destination count timeout",
-      .summary = "Moves the members whose scores are at most the current Unix time in seconds to "
-                 "the tail of a list, lowest first, or blocks until there is one." },
+    ROW("BZTSPOP", cmd_bztspop, 4, WRITE | NOSCRIPT | BLOCKING | FAST, .keys = KEY_FIRST,
+        .key_flags = KEY_RW | KEY_ACCESS | KEY_DELETE, .since = "0.1.0",
+        .replies = REPLIES("RESP2 [bulk bulk ...]: members, each followed by its score",
+                           "RESP3 [[bulk double] ...]: members with their scores",
+                           "null-array: the timeout was reached"),
+        .errors =
+            ERRORS(ERR_WRONGTYPE, ERR_TIMEOUT_NEGATIVE, ERR_TIMEOUT_FLOAT, ERR_COUNT_POSITIVE),
+        .complexity = "O(log(N)+M) where N is the number of members in the sorted set and M the "
+                      "number removed.",
+        .syntax = "key count timeout",
+        .summary = "Removes and returns the members whose scores are at most the current Unix time "
+                   "in seconds, lowest first, or blocks until there is one."),
+    ROW("BZTSMOVE", cmd_bztsmove, 5, WRITE | GROWS | NOSCRIPT | BLOCKING,
+        .keys = { .first = 1, .last = 2, .step = 1 },
+        .specs = { KEY_AT(1, KEY_RW | KEY_ACCESS | KEY_DELETE), KEY_AT(2, KEY_RW | KEY_INSERT) },
+        .since = "0.1.0",
+        .replies = REPLIES("[bulk ...]: the members that were moved",
+                           "null-array: the timeout was reached"),
+        .errors =
+            ERRORS(ERR_WRONGTYPE, ERR_TIMEOUT_NEGATIVE, ERR_TIMEOUT_FLOAT, ERR_COUNT_POSITIVE),
+        .complexity = "O(log(N)+M) where N is the number of members in the sorted set and M the "
+                      "number moved.",
+        .syntax = "key destination count timeout",
+        .summary = "Moves the members whose scores are at most the current Unix time in seconds to "
+                   "the tail of a list, lowest first, or blocks until there is one."),
 };
 
 const struct command_group zset_time_commands = COMMAND_GROUP("sorted-set", rows);

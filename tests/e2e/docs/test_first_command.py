@@ -36,7 +36,7 @@ def with_command():
     """The source of the page's file with the handler above the table and the row in it."""
     text = read(HOME)
     assert TABLE in text, HOME
-    return text.replace(TABLE, block("static bool add_value") + "\n" + TABLE + block("    { .name"))
+    return text.replace(TABLE, block("static bool add_value") + "\n" + TABLE + block("    ROW(\"GETSUM\""))
 
 
 def build_commands():
