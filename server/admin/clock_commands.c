@@ -71,60 +71,41 @@ static void cmd_clock_freeze(struct call *call)
     resp_integer(call->out, clock_now(clock));
 }
 
-#define CLOCK_ROW                                                                                  \
-    .flags = ADMIN | NOSCRIPT | NO_MULTI | WHILE_PAUSED | STALE, .since = "0.2.0",                 \
-    .replies = REPLIES("integer: the server's time in milliseconds")
+enum { MOVES_CLOCK = ADMIN | NOSCRIPT | NO_MULTI | WHILE_PAUSED | STALE };
+
+#define CLOCK_ROW .since = "0.2.0", .replies = REPLIES("integer: the server's time in milliseconds")
 
 static const struct command subcommands[] = {
     ROW("GET", cmd_clock_get, 2, LOADING | STALE | FAST, .since = "0.2.0",
         .replies = REPLIES("integer: the server's time in milliseconds"), .complexity = "O(1)",
         .syntax = "", .summary = "Returns the server's time."),
-    { .name = "SET",
-      .run = cmd_clock_set,
-      .arity = 3,
-      .errors = ERRORS(ERR_CLOCK_REAL, ERR_OUT_OF_RANGE),
-      .complexity = "O(N) where N is the number of items that become due.",
-      .syntax = "unix-time-milliseconds",
-      .summary = "Sets and stops a stepped clock. If it moves forward, everything that becomes due "
-                 "on the way happens in order before the reply.",
-      CLOCK_ROW },
-    { .name = "ADVANCE",
-      .run = cmd_clock_advance,
-      .arity = 3,
-      .errors = ERRORS(ERR_CLOCK_REAL, ERR_NOT_INTEGER, ERR_CLOCK_BACK),
-      .complexity = "O(N) where N is the number of items that become due.",
-      .syntax = "milliseconds",
-      .summary = "Moves a stepped clock forward and stops it. Everything that becomes due on the "
-                 "way happens in order before the reply.",
-      CLOCK_ROW },
-    { .name = "RUN",
-      .run = cmd_clock_run,
-      .arity = 2,
-      .errors = ERRORS(ERR_CLOCK_REAL, ERR_OUT_OF_RANGE),
-      .complexity = "O(1)",
-      .syntax = "",
-      .summary = "Lets a stepped clock run from where it stands.",
-      CLOCK_ROW },
-    { .name = "FREEZE",
-      .run = cmd_clock_freeze,
-      .arity = 2,
-      .errors = ERRORS(ERR_CLOCK_REAL),
-      .complexity = "O(1)",
-      .syntax = "",
-      .summary = "Stops a stepped clock that runs.",
-      CLOCK_ROW },
+    ROW("SET", cmd_clock_set, 3, MOVES_CLOCK, .errors = ERRORS(ERR_CLOCK_REAL, ERR_OUT_OF_RANGE),
+        .complexity = "O(N) where N is the number of items that become due.",
+        .syntax = "unix-time-milliseconds",
+        .summary =
+            "Sets and stops a stepped clock. If it moves forward, everything that becomes due "
+            "on the way happens in order before the reply.",
+        CLOCK_ROW),
+    ROW("ADVANCE", cmd_clock_advance, 3, MOVES_CLOCK,
+        .errors = ERRORS(ERR_CLOCK_REAL, ERR_NOT_INTEGER, ERR_CLOCK_BACK),
+        .complexity = "O(N) where N is the number of items that become due.",
+        .syntax = "milliseconds",
+        .summary = "Moves a stepped clock forward and stops it. Everything that becomes due on the "
+                   "way happens in order before the reply.",
+        CLOCK_ROW),
+    ROW("RUN", cmd_clock_run, 2, MOVES_CLOCK, .errors = ERRORS(ERR_CLOCK_REAL, ERR_OUT_OF_RANGE),
+        .complexity = "O(1)", .syntax = "",
+        .summary = "Lets a stepped clock run from where it stands.", CLOCK_ROW),
+    ROW("FREEZE", cmd_clock_freeze, 2, MOVES_CLOCK, .errors = ERRORS(ERR_CLOCK_REAL),
+        .complexity = "O(1)", .syntax = "", .summary = "Stops a stepped clock that runs.",
+        CLOCK_ROW),
     HELP_ROW(cmd_help, .since = "0.2.0"),
     { .name = NULL },
 };
 
 static const struct command rows[] = {
-    { .name = "CLOCK",
-      .arity = -2,
-      .since = "0.2.0",
-      .complexity = "Depends on the subcommand.",
-      .syntax = "",
-      .summary = "Moves the clock of a server that was started with clock stepped, for tests.",
-      .subcommands = subcommands },
+    PARENT_ROW("CLOCK", subcommands, "0.2.0",
+               "Moves the clock of a server that was started with clock stepped, for tests."),
 };
 
 const struct command_group clock_commands = COMMAND_GROUP("server", rows);

@@ -179,13 +179,7 @@ static const struct command subcommands[] = {
 };
 
 static const struct command rows[] = {
-    { .name = "CLUSTER",
-      .arity = -2,
-      .since = "3.0.0",
-      .complexity = "Depends on the subcommand.",
-      .syntax = "",
-      .summary = "Describes the cluster, if one is emulated.",
-      .subcommands = subcommands },
+    PARENT_ROW("CLUSTER", subcommands, "3.0.0", "Describes the cluster, if one is emulated."),
     ROW("READONLY", set_reads_replica, 1, LOADING | STALE | FAST, .variant = true,
         .acl = ACL_CONNECTION, .since = "3.0.0", .replies = REPLIES("OK"),
         .errors = ERRORS(ERR_NO_CLUSTER), .complexity = "O(1)", .syntax = "",

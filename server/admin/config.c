@@ -309,13 +309,7 @@ static const struct command subcommands[] = {
 };
 
 static const struct command rows[] = {
-    { .name = "CONFIG",
-      .arity = -2,
-      .since = "2.0.0",
-      .complexity = "Depends on the subcommand.",
-      .syntax = "",
-      .summary = "Reads and changes the server's options.",
-      .subcommands = subcommands },
+    PARENT_ROW("CONFIG", subcommands, "2.0.0", "Reads and changes the server's options."),
 };
 
 const struct command_group config_commands = COMMAND_GROUP("server", rows);

@@ -212,13 +212,8 @@ static const struct command subcommands[] = {
 };
 
 static const struct command rows[] = {
-    { .name = "EXPIRY",
-      .arity = -2,
-      .since = "0.1.0",
-      .complexity = "Depends on the subcommand.",
-      .syntax = "",
-      .summary = "Reports the next deadlines, and how late expiry was.",
-      .subcommands = subcommands },
+    PARENT_ROW("EXPIRY", subcommands, "0.1.0",
+               "Reports the next deadlines, and how late expiry was."),
 };
 
 const struct command_group expiry_commands = COMMAND_GROUP("server", rows);

@@ -218,13 +218,7 @@ static const struct command subcommands[] = {
 };
 
 static const struct command rows[] = {
-    { .name = "LATENCY",
-      .arity = -2,
-      .since = "2.8.13",
-      .complexity = "Depends on the subcommand.",
-      .syntax = "",
-      .summary = "Reports slow events.",
-      .subcommands = subcommands },
+    PARENT_ROW("LATENCY", subcommands, "2.8.13", "Reports slow events."),
 };
 
 const struct command_group latency_commands = COMMAND_GROUP("server", rows);

@@ -189,13 +189,7 @@ static const struct command subcommands[] = {
 };
 
 static const struct command rows[] = {
-    { .name = "MEMORY",
-      .arity = -2,
-      .since = "4.0.0",
-      .complexity = "Depends on the subcommand.",
-      .syntax = "",
-      .summary = "Reports the use of memory.",
-      .subcommands = subcommands },
+    PARENT_ROW("MEMORY", subcommands, "4.0.0", "Reports the use of memory."),
 };
 
 const struct command_group memory_commands = COMMAND_GROUP("server", rows);

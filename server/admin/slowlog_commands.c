@@ -87,13 +87,7 @@ static const struct command subcommands[] = {
 };
 
 static const struct command rows[] = {
-    { .name = "SLOWLOG",
-      .arity = -2,
-      .since = "2.2.12",
-      .complexity = "Depends on the subcommand.",
-      .syntax = "",
-      .summary = "Lists slow calls.",
-      .subcommands = subcommands },
+    PARENT_ROW("SLOWLOG", subcommands, "2.2.12", "Lists slow calls."),
     ROW("MONITOR", cmd_monitor, 1, ADMIN | NOSCRIPT | LOADING | STALE, .since = "1.0.0",
         .replies = REPLIES("OK: a line for each command follows, as a simple string"),
         .errors = ERRORS(ERR_MONITOR_IN_MULTI), .complexity = "O(1)", .syntax = "",

@@ -301,7 +301,7 @@ static void cmd_waitaof(struct call *call)
 }
 
 #define FOLLOW_ROW                                                                                 \
-    .run = cmd_replicaof, .arity = 3, .flags = ADMIN | NOSCRIPT | STALE | NO_ASYNC_LOADING,        \
+                                                                                                   \
     .replies = REPLIES("OK: the role has changed",                                                 \
                        "simple 'OK Already connected to specified master': no change"),            \
     .errors =                                                                                      \
@@ -330,11 +330,11 @@ static const struct command rows[] = {
         .errors = ERRORS(ERR_SYNTAX, ERR_NOT_INTEGER, ERR_REPLCONF, ERR_REPLCONF_FILTER),
         .complexity = "O(1)", .syntax = "option value [option value ...]",
         .summary = "Used by replicas: sets their options and acknowledges offsets."),
-    { .name = "REPLICAOF",
-      FOLLOW_ROW,
-      .since = "5.0.0",
-      .summary = "Makes this server a replica of another one, or, with NO ONE, a master." },
-    { .name = "SLAVEOF", FOLLOW_ROW, .since = "1.0.0", .summary = "Another name of REPLICAOF." },
+    ROW("REPLICAOF", cmd_replicaof, 3, ADMIN | NOSCRIPT | STALE | NO_ASYNC_LOADING, FOLLOW_ROW,
+        .since = "5.0.0",
+        .summary = "Makes this server a replica of another one, or, with NO ONE, a master."),
+    ROW("SLAVEOF", cmd_replicaof, 3, ADMIN | NOSCRIPT | STALE | NO_ASYNC_LOADING, FOLLOW_ROW,
+        .since = "1.0.0", .summary = "Another name of REPLICAOF."),
     ROW("FAILOVER", cmd_failover, -1, ADMIN | NOSCRIPT | STALE, .since = "6.2.0",
         .replies =
             REPLIES("OK: the failover has begun: writes wait until a replica has the whole stream; "

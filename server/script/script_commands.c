@@ -184,80 +184,50 @@ static void cmd_fcall(struct call *call)
 }
 
 #define SCRIPT_ROW                                                                                 \
-    .arity = -3, .find_keys = script_find_keys, .likely_key = SCRIPT_KEYS_AT,                      \
+    .find_keys = script_find_keys, .likely_key = SCRIPT_KEYS_AT,                                   \
     .complexity = "Depends on the script.", .replies = REPLIES("any: what the script returns")
 
 #define CALL_ROW                                                                                   \
-    .arity = -3, .find_keys = script_find_keys, .likely_key = SCRIPT_KEYS_AT,                      \
-    .vary_flags = fcall_flags, .since = "7.0.0", .complexity = "Depends on the function.",         \
+    .find_keys = script_find_keys, .likely_key = SCRIPT_KEYS_AT, .vary_flags = fcall_flags,        \
+    .since = "7.0.0", .complexity = "Depends on the function.",                                    \
     .syntax = "function numkeys [key [key ...]] [arg [arg ...]]",                                  \
     .replies = REPLIES("any: what the function returns")
 
 static const struct command rows[] = {
-    { .name = "EVAL",
-      .run = cmd_eval,
-      SCRIPT_ROW,
-      .vary_flags = eval_flags,
-      .flags = SCRIPT_FLAGS,
-      .specs = { KEYS_COUNTED_AT(2, KEY_RW | KEY_ACCESS | KEY_UPDATE) },
-      .since = "2.6.0",
-      .syntax = "script numkeys [key [key ...]] [arg [arg ...]]",
-      .summary = "Runs a script in Lua as one transaction.",
-      .errors = ERRORS(ERR_NUMKEYS_ARGS, ERR_KEYS_NEGATIVE) },
-    { .name = "EVALSHA",
-      .run = cmd_evalsha,
-      SCRIPT_ROW,
-      .vary_flags = evalsha_flags,
-      .flags = SCRIPT_FLAGS,
-      .specs = { KEYS_COUNTED_AT(2, KEY_RW | KEY_ACCESS | KEY_UPDATE) },
-      .since = "2.6.0",
-      .syntax = "sha1 numkeys [key [key ...]] [arg [arg ...]]",
-      .summary = "Runs the cached script with this SHA-1.",
-      .errors = ERRORS(ERR_NO_SCRIPT, ERR_NUMKEYS_ARGS, ERR_KEYS_NEGATIVE) },
-    { .name = "EVALSHA_RO",
-      .run = cmd_evalsha,
-      SCRIPT_ROW,
-      .vary_flags = evalsha_flags,
-      .flags = (SCRIPT_FLAGS & ~MAY_REPLICATE) | READONLY,
-      .specs = { KEYS_COUNTED_AT(2, KEY_RO | KEY_ACCESS) },
-      .since = "7.0.0",
-      .syntax = "sha1 numkeys [key [key ...]] [arg [arg ...]]",
-      .summary = "Runs a cached script that may only read data.",
-      .errors = ERRORS(ERR_NO_SCRIPT, ERR_NUMKEYS_ARGS, ERR_KEYS_NEGATIVE, ERR_SCRIPT_RO_COMMAND) },
-    { .name = "EVAL_RO",
-      .run = cmd_eval,
-      SCRIPT_ROW,
-      .vary_flags = eval_flags,
-      .flags = (SCRIPT_FLAGS & ~MAY_REPLICATE) | READONLY,
-      .specs = { KEYS_COUNTED_AT(2, KEY_RO | KEY_ACCESS) },
-      .since = "7.0.0",
-      .syntax = "script numkeys [key [key ...]] [arg [arg ...]]",
-      .summary = "Runs a script in Lua that only reads.",
-      .errors = ERRORS(ERR_NUMKEYS_ARGS, ERR_KEYS_NEGATIVE, ERR_SCRIPT_RO_COMMAND) },
-    { .name = "FCALL",
-      .run = cmd_fcall,
-      CALL_ROW,
-      .flags = NOSCRIPT | STALE | SKIP_MONITOR | NO_MANDATORY_KEYS | MOVABLE_KEYS | MAY_REPLICATE |
-               RUNS_SCRIPT,
-      .specs = { KEYS_COUNTED_AT(2, KEY_RW | KEY_ACCESS | KEY_UPDATE) },
-      .summary = "Calls a function of a library, as one transaction.",
-      .errors = ERRORS(ERR_FUNCTION_MISSING, ERR_KEYS_BAD, ERR_NUMKEYS_ARGS, ERR_KEYS_NEGATIVE) },
-    { .name = "FCALL_RO",
-      .run = cmd_fcall,
-      CALL_ROW,
-      .flags = READONLY | NOSCRIPT | STALE | SKIP_MONITOR | NO_MANDATORY_KEYS | MOVABLE_KEYS |
-               RUNS_SCRIPT,
-      .specs = { KEYS_COUNTED_AT(2, KEY_RO | KEY_ACCESS) },
-      .summary = "Calls a function that only reads: one with the flag no-writes.",
-      .errors = ERRORS(ERR_FUNCTION_MISSING, ERR_KEYS_BAD, ERR_NUMKEYS_ARGS, ERR_KEYS_NEGATIVE,
-                       ERR_SCRIPT_RO_COMMAND) },
-    { .name = "SCRIPT",
-      .arity = -2,
-      .since = "2.6.0",
-      .complexity = "Depends on the subcommand.",
-      .syntax = "",
-      .summary = "Manages the cache of scripts.",
-      .subcommands = script_subcommands },
+    ROW("EVAL", cmd_eval, -3, SCRIPT_FLAGS, SCRIPT_ROW, .vary_flags = eval_flags,
+        .specs = { KEYS_COUNTED_AT(2, KEY_RW | KEY_ACCESS | KEY_UPDATE) }, .since = "2.6.0",
+        .syntax = "script numkeys [key [key ...]] [arg [arg ...]]",
+        .summary = "Runs a script in Lua as one transaction.",
+        .errors = ERRORS(ERR_NUMKEYS_ARGS, ERR_KEYS_NEGATIVE)),
+    ROW("EVALSHA", cmd_evalsha, -3, SCRIPT_FLAGS, SCRIPT_ROW, .vary_flags = evalsha_flags,
+        .specs = { KEYS_COUNTED_AT(2, KEY_RW | KEY_ACCESS | KEY_UPDATE) }, .since = "2.6.0",
+        .syntax = "sha1 numkeys [key [key ...]] [arg [arg ...]]",
+        .summary = "Runs the cached script with this SHA-1.",
+        .errors = ERRORS(ERR_NO_SCRIPT, ERR_NUMKEYS_ARGS, ERR_KEYS_NEGATIVE)),
+    ROW("EVALSHA_RO", cmd_evalsha, -3, (SCRIPT_FLAGS & ~MAY_REPLICATE) | READONLY, SCRIPT_ROW,
+        .vary_flags = evalsha_flags, .specs = { KEYS_COUNTED_AT(2, KEY_RO | KEY_ACCESS) },
+        .since = "7.0.0", .syntax = "sha1 numkeys [key [key ...]] [arg [arg ...]]",
+        .summary = "Runs a cached script that may only read data.",
+        .errors =
+            ERRORS(ERR_NO_SCRIPT, ERR_NUMKEYS_ARGS, ERR_KEYS_NEGATIVE, ERR_SCRIPT_RO_COMMAND)),
+    ROW("EVAL_RO", cmd_eval, -3, (SCRIPT_FLAGS & ~MAY_REPLICATE) | READONLY, SCRIPT_ROW,
+        .vary_flags = eval_flags, .specs = { KEYS_COUNTED_AT(2, KEY_RO | KEY_ACCESS) },
+        .since = "7.0.0", .syntax = "script numkeys [key [key ...]] [arg [arg ...]]",
+        .summary = "Runs a script in Lua that only reads.",
+        .errors = ERRORS(ERR_NUMKEYS_ARGS, ERR_KEYS_NEGATIVE, ERR_SCRIPT_RO_COMMAND)),
+    ROW("FCALL", cmd_fcall, -3,
+        NOSCRIPT | STALE | SKIP_MONITOR | NO_MANDATORY_KEYS | MOVABLE_KEYS | MAY_REPLICATE |
+            RUNS_SCRIPT,
+        CALL_ROW, .specs = { KEYS_COUNTED_AT(2, KEY_RW | KEY_ACCESS | KEY_UPDATE) },
+        .summary = "Calls a function of a library, as one transaction.",
+        .errors = ERRORS(ERR_FUNCTION_MISSING, ERR_KEYS_BAD, ERR_NUMKEYS_ARGS, ERR_KEYS_NEGATIVE)),
+    ROW("FCALL_RO", cmd_fcall, -3,
+        READONLY | NOSCRIPT | STALE | SKIP_MONITOR | NO_MANDATORY_KEYS | MOVABLE_KEYS | RUNS_SCRIPT,
+        CALL_ROW, .specs = { KEYS_COUNTED_AT(2, KEY_RO | KEY_ACCESS) },
+        .summary = "Calls a function that only reads: one with the flag no-writes.",
+        .errors = ERRORS(ERR_FUNCTION_MISSING, ERR_KEYS_BAD, ERR_NUMKEYS_ARGS, ERR_KEYS_NEGATIVE,
+                         ERR_SCRIPT_RO_COMMAND)),
+    PARENT_ROW("SCRIPT", script_subcommands, "2.6.0", "Manages the cache of scripts."),
 };
 
 const struct command_group script_commands = COMMAND_GROUP("scripting", rows);

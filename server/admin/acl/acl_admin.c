@@ -263,13 +263,7 @@ static const struct command subcommands[] = {
 };
 
 static const struct command rows[] = {
-    { .name = "ACL",
-      .arity = -2,
-      .since = "6.0.0",
-      .complexity = "Depends on the subcommand.",
-      .syntax = "",
-      .summary = "Manages users and their permissions.",
-      .subcommands = subcommands },
+    PARENT_ROW("ACL", subcommands, "6.0.0", "Manages users and their permissions."),
 };
 
 const struct command_group acl_commands = COMMAND_GROUP("server", rows);

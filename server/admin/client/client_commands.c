@@ -224,13 +224,7 @@ static const struct command subcommands[] = {
 };
 
 static const struct command rows[] = {
-    { .name = "CLIENT",
-      .arity = -2,
-      .since = "2.4.0",
-      .complexity = "Depends on the subcommand.",
-      .syntax = "",
-      .summary = "Reports and changes connections.",
-      .subcommands = subcommands },
+    PARENT_ROW("CLIENT", subcommands, "2.4.0", "Reports and changes connections."),
 };
 
 const struct command_group client_commands = COMMAND_GROUP("connection", rows);

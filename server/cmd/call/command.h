@@ -169,6 +169,12 @@ enum { KEY_SPECS_MAX = 3 };
     {                                                                                              \
         .name = (NAME), .run = (RUN), .arity = (ARITY), .flags = (FLAGS), __VA_ARGS__              \
     }
+/* The row of a command that has only subcommands. */
+#define PARENT_ROW(NAME, SUBCOMMANDS, SINCE, SUMMARY)                                              \
+    {                                                                                              \
+        .name = (NAME), .arity = -2, .since = (SINCE), .complexity = "Depends on the subcommand.", \
+        .syntax = "", .summary = (SUMMARY), .subcommands = (SUBCOMMANDS)                           \
+    }
 /* The row of a subcommand HELP; the arguments add further fields, such as the version. */
 #define HELP_ROW(function, ...)                                                                    \
     {                                                                                              \

@@ -70,13 +70,8 @@ static const struct command object_rows[] = {
 };
 
 static const struct command rows[] = {
-    { .name = "OBJECT",
-      .arity = -2,
-      .since = "2.2.3",
-      .complexity = "Depends on the subcommand.",
-      .syntax = "",
-      .summary = "Container of commands that inspect the value of a key.",
-      .subcommands = object_rows },
+    PARENT_ROW("OBJECT", object_rows, "2.2.3",
+               "Container of commands that inspect the value of a key."),
 };
 
 const struct command_group object_commands = COMMAND_GROUP("generic", rows);

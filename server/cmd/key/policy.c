@@ -273,14 +273,9 @@ static const struct command subcommands[] = {
 };
 
 static const struct command rows[] = {
-    { .name = "POLICY",
-      .arity = -2,
-      .since = "0.1.0",
-      .complexity = "Depends on the subcommand.",
-      .syntax = "",
-      .summary = "Container of commands that manage policies: rules of expiration and length for "
-                 "keys, by prefix or name.",
-      .subcommands = subcommands },
+    PARENT_ROW("POLICY", subcommands, "0.1.0",
+               "Container of commands that manage policies: rules of expiration and length for "
+               "keys, by prefix or name."),
 };
 
 const struct command_group policy_commands = COMMAND_GROUP("generic", rows);

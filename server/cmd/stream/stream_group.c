@@ -174,13 +174,8 @@ static const struct command xgroup_rows[] = {
 };
 
 static const struct command rows[] = {
-    { .name = "XGROUP",
-      .arity = -2,
-      .since = "5.0.0",
-      .complexity = "Depends on the subcommand.",
-      .syntax = "",
-      .summary = "Container of commands that manage the groups of a stream.",
-      .subcommands = xgroup_rows },
+    PARENT_ROW("XGROUP", xgroup_rows, "5.0.0",
+               "Container of commands that manage the groups of a stream."),
 };
 
 const struct command_group stream_group_commands = COMMAND_GROUP("stream", rows);

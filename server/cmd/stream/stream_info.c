@@ -265,13 +265,7 @@ static const struct command xinfo_rows[] = {
 };
 
 static const struct command rows[] = {
-    { .name = "XINFO",
-      .arity = -2,
-      .since = "5.0.0",
-      .complexity = "Depends on the subcommand.",
-      .syntax = "",
-      .summary = "Container of commands that inspect streams.",
-      .subcommands = xinfo_rows },
+    PARENT_ROW("XINFO", xinfo_rows, "5.0.0", "Container of commands that inspect streams."),
 };
 
 const struct command_group stream_info_commands = COMMAND_GROUP("stream", rows);

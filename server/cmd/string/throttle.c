@@ -99,33 +99,30 @@ static void throttle(struct call *call)
 }
 
 #define THROTTLE_ROW                                                                               \
-    .arity = -5, .flags = WRITE | GROWS | FAST, .keys = KEY_FIRST,                                 \
-    .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE, .since = "0.2.0",                               \
+    .keys = KEY_FIRST, .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE, .since = "0.2.0",            \
     .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_NOT_POSITIVE, ERR_ARITY, ERR_ZERO_RATE,   \
                      ERR_RATE_SPAN),                                                               \
     .complexity = "O(1)"
 
 static const struct command rows[] = {
-    { .name = "CL.THROTTLE",
-      .run = throttle,
-      .variant = 1000 * NS_PER_MS,
-      .origin = "redis-cell",
-      .replies = REPLIES("[integer integer integer integer integer]: 1 if the actions are refused, "
-                         "else 0; the most actions at once; how many are left; seconds until the "
-                         "same call is allowed, -1 if it was allowed or never will be; seconds "
-                         "until all are available again"),
-      .syntax = "key max-burst count period-seconds [quantity]",
-      .summary = "Limits the rate of actions: after a burst, count actions per period, evenly "
-                 "spaced. A quantity of 0 changes nothing.",
-      THROTTLE_ROW },
-    { .name = "CL.THROTTLEMS",
-      .run = throttle,
-      .variant = NS_PER_MS,
-      .replies = REPLIES("[integer integer integer integer integer]: as CL.THROTTLE, with times in "
-                         "milliseconds"),
-      .syntax = "key max-burst count period-milliseconds [quantity]",
-      .summary = "Limits the rate of actions as CL.THROTTLE does, with times in milliseconds.",
-      THROTTLE_ROW },
+    ROW("CL.THROTTLE", throttle, -5, WRITE | GROWS | FAST, .variant = 1000 * NS_PER_MS,
+        .origin = "redis-cell",
+        .replies =
+            REPLIES("[integer integer integer integer integer]: 1 if the actions are refused, "
+                    "else 0; the most actions at once; how many are left; seconds until the "
+                    "same call is allowed, -1 if it was allowed or never will be; seconds "
+                    "until all are available again"),
+        .syntax = "key max-burst count period-seconds [quantity]",
+        .summary = "Limits the rate of actions: after a burst, count actions per period, evenly "
+                   "spaced. A quantity of 0 changes nothing.",
+        THROTTLE_ROW),
+    ROW("CL.THROTTLEMS", throttle, -5, WRITE | GROWS | FAST, .variant = NS_PER_MS,
+        .replies =
+            REPLIES("[integer integer integer integer integer]: as CL.THROTTLE, with times in "
+                    "milliseconds"),
+        .syntax = "key max-burst count period-milliseconds [quantity]",
+        .summary = "Limits the rate of actions as CL.THROTTLE does, with times in milliseconds.",
+        THROTTLE_ROW),
 };
 
 const struct command_group throttle_commands = COMMAND_GROUP("string", rows);

@@ -291,10 +291,13 @@ static void run_zset_operation(struct call *call)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-#define READ_KEYS                                                                                  \
-    .flags = READONLY | MOVABLE_KEYS | COPIES, .specs = { KEYS_COUNTED_AT(1, KEY_RO | KEY_ACCESS) }
+enum {
+    READS = READONLY | MOVABLE_KEYS | COPIES,
+    STORES = WRITE | GROWS | MOVABLE_KEYS | COPIES,
+};
+#define READ_KEYS .specs = { KEYS_COUNTED_AT(1, KEY_RO | KEY_ACCESS) }
 #define STORE_KEYS                                                                                 \
-    .flags = WRITE | GROWS | MOVABLE_KEYS | COPIES, .keys = KEY_FIRST,                             \
+    .keys = KEY_FIRST,                                                                             \
     .specs = { KEY_AT(1, KEY_OW | KEY_UPDATE), KEYS_COUNTED_AT(2, KEY_RO | KEY_ACCESS) }
 #define COST_UNION                                                                                 \
     "O(N+M*log(M)) where N is the total number of members in all sets and M the number in the "    \
@@ -308,87 +311,48 @@ static void run_zset_operation(struct call *call)
 #define JOINED "numkeys key [key ...] [WEIGHTS weight [weight ...]] [AGGREGATE <SUM|MIN|MAX>]"
 
 static const struct command rows[] = {
-    { .name = "ZUNION",
-      .run = run_zset_operation,
-      .variant = UNION,
-      .arity = -3,
-      READ_KEYS,
-      .since = "6.2.0",
-      .replies = REPLIES("[bulk ...]: the members of the result", REPLY_WITHSCORES),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NO_INPUT_KEY, ERR_WEIGHT),
-      .complexity = COST_UNION,
-      .syntax = JOINED " [WITHSCORES]",
-      .summary = "Returns the union of sorted sets." },
-    { .name = "ZINTER",
-      .run = run_zset_operation,
-      .variant = INTER,
-      .arity = -3,
-      READ_KEYS,
-      .since = "6.2.0",
-      .replies = REPLIES("[bulk ...]: the members of the result", REPLY_WITHSCORES),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NO_INPUT_KEY, ERR_WEIGHT),
-      .complexity = COST_INTER,
-      .syntax = JOINED " [WITHSCORES]",
-      .summary = "Returns the intersection of sorted sets." },
-    { .name = "ZDIFF",
-      .run = run_zset_operation,
-      .variant = DIFF,
-      .arity = -3,
-      READ_KEYS,
-      .since = "6.2.0",
-      .replies = REPLIES("[bulk ...]: the members of the result", REPLY_WITHSCORES),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NO_INPUT_KEY),
-      .complexity = COST_DIFF,
-      .syntax = "numkeys key [key ...] [WITHSCORES]",
-      .summary = "Returns the members of the first sorted set that are in none of the others." },
-    { .name = "ZUNIONSTORE",
-      .run = run_zset_operation,
-      .variant = UNION,
-      .arity = -4,
-      STORE_KEYS,
-      .since = "2.0.0",
-      .replies = REPLIES("integer: the number of members of the result"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NO_INPUT_KEY, ERR_WEIGHT),
-      .complexity = COST_UNION,
-      .syntax = "destination " JOINED,
-      .summary = "Stores the union of sorted sets in a key." },
-    { .name = "ZINTERSTORE",
-      .run = run_zset_operation,
-      .variant = INTER,
-      .arity = -4,
-      STORE_KEYS,
-      .since = "2.0.0",
-      .replies = REPLIES("integer: the number of members of the result"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NO_INPUT_KEY, ERR_WEIGHT),
-      .complexity = COST_INTER,
-      .syntax = "destination " JOINED,
-      .summary = "Stores the intersection of sorted sets in a key." },
-    { .name = "ZDIFFSTORE",
-      .run = run_zset_operation,
-      .variant = DIFF,
-      .arity = -4,
-      STORE_KEYS,
-      .since = "6.2.0",
-      .replies = REPLIES("integer: the number of members of the result"),
-      .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NO_INPUT_KEY),
-      .complexity = COST_DIFF,
-      .syntax = "destination numkeys key [key ...]",
-      .summary =
-          "Stores in a key the members of the first sorted set that are in none of the others." },
-    { .name = "ZINTERCARD",
-      .run = run_zset_operation,
-      .variant = CARD,
-      .arity = -3,
-      READ_KEYS,
-      .since = "7.0.0",
-      .replies = REPLIES("integer: the number of members in all of the sorted sets, at most LIMIT"),
-      .errors =
-          ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NO_INPUT_KEY, ERR_LIMIT_NEGATIVE),
-      .complexity = "O(N*K) where N is the number of members in the smallest sorted set and K the "
-                    "number of sorted sets.",
-      .syntax = "numkeys key [key ...] [LIMIT limit]",
-      .summary =
-          "Returns the number of members in the intersection of sorted sets, up to a limit." },
+    ROW("ZUNION", run_zset_operation, -3, READS, .variant = UNION, READ_KEYS, .since = "6.2.0",
+        .replies = REPLIES("[bulk ...]: the members of the result", REPLY_WITHSCORES),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NO_INPUT_KEY, ERR_WEIGHT),
+        .complexity = COST_UNION, .syntax = JOINED " [WITHSCORES]",
+        .summary = "Returns the union of sorted sets."),
+    ROW("ZINTER", run_zset_operation, -3, READS, .variant = INTER, READ_KEYS, .since = "6.2.0",
+        .replies = REPLIES("[bulk ...]: the members of the result", REPLY_WITHSCORES),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NO_INPUT_KEY, ERR_WEIGHT),
+        .complexity = COST_INTER, .syntax = JOINED " [WITHSCORES]",
+        .summary = "Returns the intersection of sorted sets."),
+    ROW("ZDIFF", run_zset_operation, -3, READS, .variant = DIFF, READ_KEYS, .since = "6.2.0",
+        .replies = REPLIES("[bulk ...]: the members of the result", REPLY_WITHSCORES),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NO_INPUT_KEY),
+        .complexity = COST_DIFF, .syntax = "numkeys key [key ...] [WITHSCORES]",
+        .summary = "Returns the members of the first sorted set that are in none of the others."),
+    ROW("ZUNIONSTORE", run_zset_operation, -4, STORES, .variant = UNION, STORE_KEYS,
+        .since = "2.0.0", .replies = REPLIES("integer: the number of members of the result"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NO_INPUT_KEY, ERR_WEIGHT),
+        .complexity = COST_UNION, .syntax = "destination " JOINED,
+        .summary = "Stores the union of sorted sets in a key."),
+    ROW("ZINTERSTORE", run_zset_operation, -4, STORES, .variant = INTER, STORE_KEYS,
+        .since = "2.0.0", .replies = REPLIES("integer: the number of members of the result"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NO_INPUT_KEY, ERR_WEIGHT),
+        .complexity = COST_INTER, .syntax = "destination " JOINED,
+        .summary = "Stores the intersection of sorted sets in a key."),
+    ROW("ZDIFFSTORE", run_zset_operation, -4, STORES, .variant = DIFF, STORE_KEYS, .since = "6.2.0",
+        .replies = REPLIES("integer: the number of members of the result"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NO_INPUT_KEY),
+        .complexity = COST_DIFF, .syntax = "destination numkeys key [key ...]",
+        .summary =
+            "Stores in a key the members of the first sorted set that are in none of the others."),
+    ROW("ZINTERCARD", run_zset_operation, -3, READS, .variant = CARD, READ_KEYS, .since = "7.0.0",
+        .replies =
+            REPLIES("integer: the number of members in all of the sorted sets, at most LIMIT"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NO_INPUT_KEY,
+                         ERR_LIMIT_NEGATIVE),
+        .complexity =
+            "O(N*K) where N is the number of members in the smallest sorted set and K the "
+            "number of sorted sets.",
+        .syntax = "numkeys key [key ...] [LIMIT limit]",
+        .summary =
+            "Returns the number of members in the intersection of sorted sets, up to a limit."),
 };
 
 const struct command_group zset_algebra_commands = COMMAND_GROUP("sorted-set", rows);
