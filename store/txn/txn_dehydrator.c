@@ -17,28 +17,15 @@ bool txn_rede_push(struct txn *txn, struct entry *entry, struct bytes id, struct
     if (txn->origin != FROM_REPLAY) dehydrator_note_pushed(dehydrator); /* else it was loaded */
     txn_token_raise(txn, stage->token);
     keyspace_rearm(txn->ks, entry);
-    struct effect effect = {
-        .kind = EFFECT_REDE_PUSH,
-        .event = EVENT_REDE_PUSH,
-        .a = id,
-        .b = payload,
-        .stage = *stage,
-    };
-    txn_record(txn, entry, &effect);
+    RECORD(txn, entry, EFFECT_REDE_PUSH, EVENT_REDE_PUSH, .a = id, .b = payload, .stage = *stage);
     return true;
 }
 
 void txn_rede_update(struct txn *txn, struct entry *entry, struct element *element,
                      struct bytes payload)
 {
-    struct effect effect = {
-        .kind = EFFECT_REDE_PUT,
-        .event = EVENT_REDE_UPDATE,
-        .a = element_id(element),
-        .b = payload,
-    };
     /* Record first: the update may move the element and its id. */
-    txn_record(txn, entry, &effect);
+    RECORD(txn, entry, EFFECT_REDE_PUT, EVENT_REDE_UPDATE, .a = element_id(element), .b = payload);
     dehydrator_update(entry->object.dehydrator, element, payload);
 }
 
@@ -61,13 +48,7 @@ struct element *txn_rede_move(struct txn *txn, struct entry *entry, struct eleme
 {
     if (event == EVENT_REDE_CLAIM || event == EVENT_REDE_NACK)
         count_event(txn, entry, element, event);
-    struct effect effect = {
-        .kind = EFFECT_REDE_MOVE,
-        .event = event,
-        .a = element_id(element),
-        .stage = *stage,
-    };
-    txn_record(txn, entry, &effect);
+    RECORD(txn, entry, EFFECT_REDE_MOVE, event, .a = element_id(element), .stage = *stage);
     element = dehydrator_move(entry->object.dehydrator, element, stage);
     txn_token_raise(txn, stage->token);
     keyspace_rearm(txn->ks, entry);
@@ -77,13 +58,8 @@ struct element *txn_rede_move(struct txn *txn, struct entry *entry, struct eleme
 void txn_rede_remove(struct txn *txn, struct entry *entry, struct element *element,
                      enum event event)
 {
-    struct effect effect = {
-        .kind = EFFECT_REDE_DROP,
-        .event = event,
-        .a = element_id(element),
-    };
     /* Record first: the id is freed with the element. */
-    txn_record(txn, entry, &effect);
+    RECORD(txn, entry, EFFECT_REDE_DROP, event, .a = element_id(element));
     dehydrator_remove(entry->object.dehydrator, element);
     /* An empty dehydrator with a RATE expires when its next delivery is allowed: arm that. */
     bool has_extras = dehydrator_extras(entry->object.dehydrator) != NULL;
@@ -165,15 +141,13 @@ bool txn_rede_unfollow(struct txn *txn, struct entry *entry, struct bytes id)
     struct extras *extras = dehydrator_extras(entry->object.dehydrator);
     struct successor successor;
     if (extras == NULL || !extras_successor(extras, id, &successor)) return false;
-    struct effect effect = { .kind = EFFECT_REDE_UNFOLLOW, .a = id };
-    txn_record(txn, entry, &effect);
+    RECORD(txn, entry, EFFECT_REDE_UNFOLLOW, EVENT_NONE, .a = id);
     return extras_unfollow(extras, id);
 }
 
 void txn_rede_remember(struct txn *txn, struct entry *entry, struct bytes id, msec until)
 {
-    struct effect effect = { .kind = EFFECT_REDE_REMEMBER, .a = id, .at = until };
-    txn_record(txn, entry, &effect);
+    RECORD(txn, entry, EFFECT_REDE_REMEMBER, EVENT_NONE, .a = id, .at = until);
     extras_remember(dehydrator_extras_made(entry->object.dehydrator), id, until);
     keyspace_rearm(txn->ks, entry);
 }

@@ -9,11 +9,8 @@ bool txn_hash_put(struct txn *txn, struct entry *entry, struct bytes field, stru
     bool present = txn_life_matters(txn, entry, how->life) && hash_deadline(hash, field, &old);
     msec at = txn_life_at(txn, entry, how->life, present, old);
 
-    struct effect effect = {
-        .kind = EFFECT_HASH_PUT, .event = how->event, .a = field, .b = value, .at = at
-    };
     /* Record first: the arguments may point into the hash. */
-    txn_record(txn, entry, &effect);
+    RECORD(txn, entry, EFFECT_HASH_PUT, how->event, .a = field, .b = value, .at = at);
     bool is_new = hash_set(hash, field, value, at);
     if (at != old && at != NEVER)
         txn_member_expiry_set(txn, entry, field, EVENT_HEXPIRE);
@@ -26,8 +23,7 @@ bool txn_hash_remove(struct txn *txn, struct entry *entry, struct bytes field)
 {
     struct bytes value;
     if (!hash_get(entry->object.hash, field, &value)) return false;
-    struct effect effect = { .kind = EFFECT_HASH_DROP, .event = EVENT_HDEL, .a = field };
-    txn_record(txn, entry, &effect);
+    RECORD(txn, entry, EFFECT_HASH_DROP, EVENT_HDEL, .a = field);
     hash_remove(entry->object.hash, field);
     txn_member_left(txn, entry);
     return true;

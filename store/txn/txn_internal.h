@@ -19,6 +19,9 @@ static inline bool txn_is_unheard(const struct txn *txn)
  * event is recorded once per key and call, and marked `again` when it is repeated: ZADD with three
  * members is one "zadd". */
 void txn_record(struct txn *txn, struct entry *entry, struct effect *effect);
+/* Records an effect with these and further fields. Most mutators end with it. */
+#define RECORD(txn, entry, KIND, EVENT, ...)                                                       \
+    txn_record(txn, entry, &(struct effect){ .kind = (KIND), .event = (EVENT), __VA_ARGS__ })
 /* As txn_record, for a change that is not a use of the key, such as an expired member. */
 void txn_notify(struct txn *txn, struct entry *entry, struct effect *effect);
 /* As txn_record, but does not mark repeated events (MSET k a k b is two "set"). */

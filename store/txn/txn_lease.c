@@ -27,9 +27,8 @@ bool txn_lease_drop(struct txn *txn, struct entry *entry, struct bytes owner)
 {
     msec end;
     if (!lease_deadline(entry->object.lease, owner, &end)) return false;
-    struct effect effect = { .kind = EFFECT_LEASE_DROP, .event = EVENT_LEASE_DROP, .a = owner };
     /* Record first: `owner` may point into the lease. */
-    txn_record(txn, entry, &effect);
+    RECORD(txn, entry, EFFECT_LEASE_DROP, EVENT_LEASE_DROP, .a = owner);
     lease_remove(entry->object.lease, owner);
     /* A key without holders is removed at the end of this call, and its node with it. */
     if (lease_count(entry->object.lease) > 0) keyspace_rearm(txn->ks, entry);

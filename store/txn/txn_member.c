@@ -47,12 +47,7 @@ enum member_fate txn_member_expire(struct txn *txn, struct entry *entry, struct 
         set_member_deadline(txn, entry, member, at, event);
         return MEMBER_EXPIRY_SET;
     }
-    struct effect effect = {
-        .kind = txn_type_of(entry)->drop,
-        .event = txn_type_of(entry)->on_removed,
-        .a = member,
-    };
-    txn_record(txn, entry, &effect);
+    RECORD(txn, entry, txn_type_of(entry)->drop, txn_type_of(entry)->on_removed, .a = member);
     object_member_remove(&entry->object, member);
     txn_member_left(txn, entry);
     return MEMBER_REMOVED;

@@ -5,10 +5,7 @@ bool txn_set_add(struct txn *txn, struct entry *entry, struct bytes member, stru
 {
     msec at = txn_life_at(txn, entry, life, false, NEVER), old;
     if (set_add(entry->object.set, member, at)) {
-        struct effect effect = {
-            .kind = EFFECT_SET_ADD, .event = EVENT_SADD, .a = member, .at = at
-        };
-        txn_record(txn, entry, &effect);
+        RECORD(txn, entry, EFFECT_SET_ADD, EVENT_SADD, .a = member, .at = at);
         if (at != NEVER) txn_member_expiry_set(txn, entry, member, EVENT_SEXPIRE);
         return true;
     }
@@ -18,13 +15,8 @@ bool txn_set_add(struct txn *txn, struct entry *entry, struct bytes member, stru
     set_deadline(entry->object.set, member, &old);
     at = txn_life_at(txn, entry, life, true, old);
     if (at == old) return false;
-    struct effect effect = {
-        .kind = EFFECT_SET_EXPIRE,
-        .event = at == NEVER ? EVENT_SPERSIST : EVENT_SEXPIRE,
-        .a = member,
-        .at = at,
-    };
-    txn_record(txn, entry, &effect);
+    RECORD(txn, entry, EFFECT_SET_EXPIRE, at == NEVER ? EVENT_SPERSIST : EVENT_SEXPIRE, .a = member,
+           .at = at);
     set_expire(entry->object.set, member, at);
     keyspace_rearm(txn->ks, entry);
     return false;
@@ -34,9 +26,8 @@ bool txn_set_remove(struct txn *txn, struct entry *entry, struct bytes member, e
 {
     struct set *set = entry->object.set;
     if (!set_has(set, member)) return false;
-    struct effect effect = { .kind = EFFECT_SET_DROP, .event = event, .a = member };
     /* Record first: `member` may point into the set. */
-    txn_record(txn, entry, &effect);
+    RECORD(txn, entry, EFFECT_SET_DROP, event, .a = member);
     set_remove(set, member);
     txn_member_left(txn, entry);
     return true;

@@ -28,14 +28,8 @@ void txn_stream_append(struct txn *txn, struct entry *entry, struct stream_id id
     stream_append(entry->object.stream, id, texts, count);
     rearm(txn, entry);
     txn_note(txn, entry, POLICY_GROWN);
-    struct effect effect = {
-        .kind = EFFECT_STREAM_ADD,
-        .event = EVENT_XADD,
-        .id = id,
-        .texts = texts,
-        .text_count = count,
-    };
-    txn_record(txn, entry, &effect);
+    RECORD(txn, entry, EFFECT_STREAM_ADD, EVENT_XADD, .id = id, .texts = texts,
+           .text_count = count);
 }
 
 void txn_stream_append_packed(struct txn *txn, struct entry *entry,
@@ -53,8 +47,7 @@ bool txn_stream_remove(struct txn *txn, struct entry *entry, struct stream_id id
 {
     if (!stream_remove(entry->object.stream, id)) return false;
     rearm(txn, entry);
-    struct effect effect = { .kind = EFFECT_STREAM_DROP, .event = EVENT_XDEL, .id = id };
-    txn_record(txn, entry, &effect);
+    RECORD(txn, entry, EFFECT_STREAM_DROP, EVENT_XDEL, .id = id);
     return true;
 }
 
@@ -108,8 +101,7 @@ void txn_stream_trim(struct txn *txn, struct entry *entry, size_t count)
 void txn_stream_set_marks(struct txn *txn, struct entry *entry, const struct stream_marks *marks)
 {
     stream_set_marks(entry->object.stream, marks);
-    struct effect effect = { .kind = EFFECT_STREAM_MARKS, .event = EVENT_XSETID, .marks = *marks };
-    txn_record(txn, entry, &effect);
+    RECORD(txn, entry, EFFECT_STREAM_MARKS, EVENT_XSETID, .marks = *marks);
 }
 
 void txn_stream_set_retention(struct txn *txn, struct entry *entry, msec span)
@@ -148,23 +140,14 @@ void txn_group_set_position(struct txn *txn, struct entry *entry, struct stream_
                             const struct group_position *position, enum event event)
 {
     group_set_position(group, position);
-    struct effect effect = {
-        .kind = EFFECT_GROUP_SET,
-        .event = event,
-        .a = group_name(group),
-        .position = *position,
-    };
-    txn_record(txn, entry, &effect);
+    RECORD(txn, entry, EFFECT_GROUP_SET, event, .a = group_name(group), .position = *position);
 }
 
 /* Removes a group. Records the effect first, because it borrows the name of the group. The group's
  * pending entries may be many, so the reclaim queue frees them in slices. */
 void txn_group_remove(struct txn *txn, struct entry *entry, struct stream_group *group)
 {
-    struct effect effect = { .kind = EFFECT_GROUP_DROP,
-                             .event = EVENT_XGROUP_DESTROY,
-                             .a = group_name(group) };
-    txn_record(txn, entry, &effect);
+    RECORD(txn, entry, EFFECT_GROUP_DROP, EVENT_XGROUP_DESTROY, .a = group_name(group));
     struct object freed = object_new(TYPE_STREAM);
     group_move(group, stream_groups(freed.stream));
     reclaim_object(&txn->store->reclaim, freed);
@@ -173,26 +156,16 @@ void txn_group_remove(struct txn *txn, struct entry *entry, struct stream_group 
 struct stream_consumer *txn_consumer_add(struct txn *txn, struct entry *entry,
                                          struct stream_group *group, struct bytes name)
 {
-    struct effect effect = {
-        .kind = EFFECT_CONSUMER_ADD,
-        .event = EVENT_XGROUP_CREATECONSUMER,
-        .a = group_name(group),
-        .b = name,
-    };
-    txn_record(txn, entry, &effect);
+    RECORD(txn, entry, EFFECT_CONSUMER_ADD, EVENT_XGROUP_CREATECONSUMER, .a = group_name(group),
+           .b = name);
     return consumer_add(group, name, txn->now);
 }
 
 void txn_consumer_remove(struct txn *txn, struct entry *entry, struct stream_group *group,
                          struct stream_consumer *consumer)
 {
-    struct effect effect = {
-        .kind = EFFECT_CONSUMER_DROP,
-        .event = EVENT_XGROUP_DELCONSUMER,
-        .a = group_name(group),
-        .b = consumer_name(consumer),
-    };
-    txn_record(txn, entry, &effect);
+    RECORD(txn, entry, EFFECT_CONSUMER_DROP, EVENT_XGROUP_DELCONSUMER, .a = group_name(group),
+           .b = consumer_name(consumer));
     consumer_clear(group, consumer);
     consumer_remove(group, consumer);
 }
@@ -203,15 +176,9 @@ void txn_pending_put(struct txn *txn, struct entry *entry, struct stream_group *
                      const struct pending *pending)
 {
     pending_put(group, pending);
-    struct effect effect = {
-        .kind = EFFECT_PENDING_PUT,
-        .a = group_name(group),
-        .b = pending->consumer != NULL ? consumer_name(pending->consumer) : bytes_of(NULL, 0),
-        .id = pending->id,
-        .at = pending->at,
-        .to = (int64_t)pending->deliveries,
-    };
-    txn_record(txn, entry, &effect);
+    RECORD(txn, entry, EFFECT_PENDING_PUT, EVENT_NONE, .a = group_name(group),
+           .b = pending->consumer != NULL ? consumer_name(pending->consumer) : bytes_of(NULL, 0),
+           .id = pending->id, .at = pending->at, .to = (int64_t)pending->deliveries);
 }
 
 static bool remove_pending(struct txn *txn, struct entry *entry, struct stream_group *group,
@@ -243,27 +210,22 @@ size_t txn_stream_forget_pending(struct txn *txn, struct entry *entry, struct st
 void txn_repeat_set_limits(struct txn *txn, struct entry *entry, struct repeat_limits limits)
 {
     repeat_set_limits(stream_make_repeats(entry->object.stream), limits);
-    struct effect effect = { .kind = EFFECT_REPEAT_LIMITS,
-                             .from = limits.seconds,
-                             .to = limits.texts };
-    txn_record(txn, entry, &effect);
+    RECORD(txn, entry, EFFECT_REPEAT_LIMITS, EVENT_NONE, .from = limits.seconds,
+           .to = limits.texts);
 }
 
 void txn_repeat_put(struct txn *txn, struct entry *entry, struct bytes producer, struct bytes text,
                     struct stream_id id)
 {
     repeat_put(stream_make_repeats(entry->object.stream), producer, text, id);
-    struct effect effect = { .kind = EFFECT_REPEAT_PUT, .a = producer, .b = text, .id = id };
-    txn_record(txn, entry, &effect);
+    RECORD(txn, entry, EFFECT_REPEAT_PUT, EVENT_NONE, .a = producer, .b = text, .id = id);
 }
 
 void txn_repeat_set_counts(struct txn *txn, struct entry *entry, struct repeat_counts counts)
 {
     repeat_set_counts(stream_make_repeats(entry->object.stream), counts);
-    struct effect effect = { .kind = EFFECT_REPEAT_COUNTS,
-                             .from = counts.added,
-                             .to = counts.repeated };
-    txn_record(txn, entry, &effect);
+    RECORD(txn, entry, EFFECT_REPEAT_COUNTS, EVENT_NONE, .from = counts.added,
+           .to = counts.repeated);
 }
 
 /* ---- entries that expire --------------------------------------------------------------------- */

@@ -32,17 +32,12 @@ enum zput_result txn_zset_put(struct txn *txn, struct entry *entry, struct bytes
     if (result == ZPUT_SAME && at == old) return result;
 
     bool moved = result != ZPUT_SAME;
-    struct effect effect = {
-        .kind = moved ? EFFECT_ZSET_PUT : EFFECT_ZSET_EXPIRE,
-        .event = moved         ? how->event
-                 : at == NEVER ? EVENT_ZPERSIST
-                               : EVENT_ZEXPIRE,
-        .a = member,
-        .score = *score,
-        .at = at,
-    };
     /* Record first: `member` may point into the set. */
-    txn_record(txn, entry, &effect);
+    RECORD(txn, entry, moved ? EFFECT_ZSET_PUT : EFFECT_ZSET_EXPIRE,
+           moved         ? how->event
+           : at == NEVER ? EVENT_ZPERSIST
+                         : EVENT_ZEXPIRE,
+           .a = member, .score = *score, .at = at);
     if (present) {
         zset_put(zset, member, *score, at);
     } else {
@@ -67,8 +62,7 @@ bool txn_zset_remove(struct txn *txn, struct entry *entry, struct bytes member)
 {
     double score;
     if (!zset_score(entry->object.zset, member, &score)) return false;
-    struct effect effect = { .kind = EFFECT_ZSET_DROP, .event = EVENT_ZREM, .a = member };
-    txn_record(txn, entry, &effect);
+    RECORD(txn, entry, EFFECT_ZSET_DROP, EVENT_ZREM, .a = member);
     zset_remove(entry->object.zset, member);
     txn_member_left(txn, entry);
     return true;
@@ -113,12 +107,6 @@ void txn_zset_remove_ranks(struct txn *txn, struct entry *entry, size_t from, si
     } else {
         zset_remove_ranks(entry->object.zset, from, to);
     }
-    struct effect effect = {
-        .kind = EFFECT_ZSET_CUT,
-        .event = event,
-        .from = (int64_t)from,
-        .to = (int64_t)to,
-    };
-    txn_record(txn, entry, &effect);
+    RECORD(txn, entry, EFFECT_ZSET_CUT, event, .from = (int64_t)from, .to = (int64_t)to);
     txn_member_left(txn, entry);
 }

@@ -201,14 +201,14 @@ PLANTS = {
     "a claim is not in the journal": (
         "Queues",
         ("store/txn/txn_dehydrator.c",
-         "    txn_record(txn, entry, &effect);\n    element = dehydrator_move(",
-         "    if (event != EVENT_REDE_CLAIM) txn_record(txn, entry, &effect);\n    element = dehydrator_move("),
+         "    RECORD(txn, entry, EFFECT_REDE_MOVE,",
+         "    if (event != EVENT_REDE_CLAIM) RECORD(txn, entry, EFFECT_REDE_MOVE,"),
     ),
     "an acknowledgement is not in the journal": (
         "Queues",
         ("store/txn/txn_dehydrator.c",
-         "    txn_record(txn, entry, &effect);\n    dehydrator_remove(",
-         "    if (event != EVENT_REDE_ACK) txn_record(txn, entry, &effect);\n    dehydrator_remove("),
+         "    RECORD(txn, entry, EFFECT_REDE_DROP,",
+         "    if (event != EVENT_REDE_ACK) RECORD(txn, entry, EFFECT_REDE_DROP,"),
     ),
     "a lease ends one ms early": (
         "Queues",
@@ -282,8 +282,7 @@ PLANTS = {
     "a remembered id is not in the journal": (
         "Jobs master|power|kill-in-a-call",
         ("store/txn/txn_dehydrator.c",
-         "    txn_record(txn, entry, &effect);\n    extras_remember(",
-         "    (void)effect;\n    extras_remember("),
+         "    RECORD(txn, entry, EFFECT_REDE_REMEMBER, EVENT_NONE, .a = id, .at = until);\n", ""),
     ),
     # ---- reasons
     "PERSIST leaves no record": (
