@@ -518,19 +518,6 @@ struct timeline_node *timeline_after(const struct timeline *tl, msec at, msec *f
     return timeline_walk_next(&walk, found);
 }
 
-void timeline_each_until(const struct timeline *tl, msec until,
-                         bool (*visit)(void *ctx, struct timeline_node *node, msec at), void *ctx)
-{
-    for (uint32_t number = tl->first; number != TIMELINE_NONE;) {
-        const struct timeline_leaf *leaf = timeline_leaf_of(tl, number);
-        for (size_t i = 0; i < leaf->node.total; i++) {
-            msec at = timeline_slot_at(leaf, i);
-            if (at > until || !visit(ctx, timeline_slot_node(leaf, i), at)) return;
-        }
-        number = leaf->next;
-    }
-}
-
 void timeline_walk_begin(struct timeline_walk *walk, const struct timeline *tl)
 {
     *walk = (struct timeline_walk){ tl, tl->first, 0 };

@@ -89,10 +89,6 @@ size_t timeline_count_until(const struct timeline *tl, msec until); /* at <= unt
 /* Finds the first node later than `at`, and its instant; NULL if there is none. O(log n) */
 struct timeline_node *timeline_after(const struct timeline *tl, msec at, msec *found);
 
-/* Visits nodes with at <= until, in order. Return false to stop. O(visited) */
-void timeline_each_until(const struct timeline *tl, msec until,
-                         bool (*visit)(void *ctx, struct timeline_node *node, msec at), void *ctx);
-
 /* Relocates some of the timeline's own blocks from `cursor` on, not the owners. A pass begins with
  * cursor 0. Returns the next cursor, or 0 when all blocks are done. */
 uint32_t timeline_relocate(struct timeline *tl, uint32_t cursor, struct relocation *relocation);

@@ -208,49 +208,6 @@ START_TEST(random_programs_match_model)
 }
 END_TEST
 
-struct visits {
-    size_t count, stop_after;
-    msec latest;
-};
-
-static bool count_visit(void *ctx, struct timeline_node *m, msec at)
-{
-    struct visits *visits = ctx;
-    visits->count++;
-    ck_assert_int_eq(thing_of(m)->at, at);
-    if (at > visits->latest) visits->latest = at;
-    return visits->count < visits->stop_after;
-}
-
-START_TEST(each_until_visits_exactly_those_that_are_due)
-{
-    enum { COUNT = 10000 };
-    static struct thing things[COUNT];
-    struct timeline tl;
-    struct rng rng;
-    rng_init(&rng, test_seed());
-    timeline_init(&tl);
-    things_init(things, COUNT);
-    for (size_t i = 0; i < COUNT; i++) {
-        things[i].at = rng_between(&rng, 0, 1000);
-        timeline_add(&tl, &things[i].node, things[i].at);
-    }
-    for (msec until = -1; until <= 1001; until += 37) {
-        size_t due = 0;
-        for (size_t i = 0; i < COUNT; i++)
-            due += things[i].at <= until;
-        struct visits visits = { 0, SIZE_MAX, INT64_MIN };
-        timeline_each_until(&tl, until, count_visit, &visits);
-        ck_assert_uint_eq(visits.count, due);
-        ck_assert_int_le(visits.latest, until);
-    }
-    struct visits visits = { 0, 5, INT64_MIN };
-    timeline_each_until(&tl, 1000, count_visit, &visits);
-    ck_assert_uint_eq(visits.count, 5);
-    timeline_drop(&tl);
-}
-END_TEST
-
 START_TEST(a_walk_goes_in_order_and_changes_nothing)
 {
     enum { COUNT = 5000 };
@@ -488,7 +445,6 @@ Suite *test_suite(void)
         cancelling_idle_deadline_does_nothing,
         moved_owner_keeps_position,
         random_programs_match_model,
-        each_until_visits_exactly_those_that_are_due,
         a_walk_goes_in_order_and_changes_nothing,
         memory_is_proportional_to_count,
         tree_of_three_levels_pops_in_order,
