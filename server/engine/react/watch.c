@@ -144,13 +144,6 @@ struct watch_totals watch_totals(const struct watch *watch)
     return totals;
 }
 
-static void touch_watchers(const struct watched *watched)
-{
-    struct watcher *watcher;
-    LIST_FOREACH(watcher, &watched->watchers, of_key)
-    watcher->session->watch_touched = true;
-}
-
 /* Returns the database's table of watched keys, or NULL if it is empty. */
 static const struct dict *watched_in(const struct watch *watch, int64_t db)
 {
@@ -163,12 +156,18 @@ static void touch_key(const struct watch *watch, int64_t db, struct bytes key)
 {
     const struct dict *table = watched_in(watch, db);
     const struct watched *watched = table != NULL ? dict_find(table, key) : NULL;
-    if (watched != NULL) touch_watchers(watched);
+    struct watcher *watcher;
+    if (watched == NULL) return;
+    LIST_FOREACH(watcher, &watched->watchers, of_key)
+    watcher->session->watch_touched = true;
 }
 
-/* Marks the sessions whose key existed at the time of WATCH. If a key was missing then and exists
- * now, its creation has marked its sessions already. */
-static void touch_existing(const struct watch *watch, int64_t db)
+/* Marks the sessions that watch a key of the database. After a flush, only_existing spares those
+ * whose key was missing at the time of WATCH: if it exists now, its creation has marked them.
+ *
+ * DIFFERS: Redis spares sessions whose key is missing in both databases of SWAPDB.
+ * (doc/differs.md) */
+static void touch_database(const struct watch *watch, int64_t db, bool only_existing)
 {
     const struct dict *table = watched_in(watch, db);
     if (table == NULL) return;
@@ -178,31 +177,17 @@ static void touch_existing(const struct watch *watch, int64_t db)
     while ((watched = dict_iter_next(&iter)) != NULL) {
         struct watcher *watcher;
         LIST_FOREACH(watcher, &watched->watchers, of_key)
-        if (watcher->existed) watcher->session->watch_touched = true;
+        if (watcher->existed || !only_existing) watcher->session->watch_touched = true;
     }
-}
-
-/* Marks all sessions that watch a key of the database, because any of these keys may have changed.
- * DIFFERS: Redis spares sessions whose key is missing in both databases of SWAPDB.
- * (doc/differs.md) */
-static void touch_all(const struct watch *watch, int64_t db)
-{
-    const struct dict *table = watched_in(watch, db);
-    if (table == NULL) return;
-    struct dict_iter iter;
-    const struct watched *watched;
-    dict_iter_begin(&iter, table);
-    while ((watched = dict_iter_next(&iter)) != NULL)
-        touch_watchers(watched);
 }
 
 void watch_effect(struct watch *watch, const struct effect *effect)
 {
     switch (effect->kind) {
-    case EFFECT_FLUSH: touch_existing(watch, effect->db); return;
+    case EFFECT_FLUSH: touch_database(watch, effect->db, true); return;
     case EFFECT_SWAP:
-        touch_all(watch, effect->db);
-        touch_all(watch, effect->to);
+        touch_database(watch, effect->db, false);
+        touch_database(watch, effect->to, false);
         return;
     case EFFECT_COPY: touch_key(watch, effect->to, effect->a); return;
     case EFFECT_RENAME: touch_key(watch, effect->db, effect->a); break;
