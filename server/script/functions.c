@@ -34,17 +34,6 @@ static void make_strict(lua_State *lua)
     guards_wrap(lua);
 }
 
-/* Copies fields of the table `redis` of scripts to the table at the top. */
-static void copy_redis_fields(lua_State *lua, const char *const *fields)
-{
-    lua_getglobal(lua, "redis");
-    for (; *fields != NULL; fields++) {
-        lua_getfield(lua, -1, *fields);
-        lua_setfield(lua, -3, *fields);
-    }
-    lua_pop(lua, 1);
-}
-
 /* Makes the variables that a called function finds: those of scripts, with a smaller `redis`. */
 static void make_running_variables(lua_State *lua)
 {
@@ -57,7 +46,8 @@ static void make_running_variables(lua_State *lua)
     };
     lua_newtable(lua);
     lua_newtable(lua);
-    copy_redis_fields(lua, fields);
+    lua_getglobal(lua, "redis");
+    sandbox_copy_fields(lua, fields);
     guards_wrap(lua);
     lua_setfield(lua, -2, "redis");
     lua_createtable(lua, 0, 1);
@@ -233,7 +223,8 @@ void functions_init(struct functions *functions, struct interpreter *interpreter
     };
     lua_newtable(lua);
     lua_newtable(lua);
-    copy_redis_fields(lua, fields);
+    lua_getglobal(lua, "redis");
+    sandbox_copy_fields(lua, fields);
     function_register_push(lua, &functions->loading);
     lua_setfield(lua, -2, "register_function");
     make_strict(lua);
@@ -244,10 +235,7 @@ void functions_init(struct functions *functions, struct interpreter *interpreter
     make_running_variables(lua);
     lua_newtable(lua);
     lua_createtable(lua, 0, 3);
-    lua_pushcfunction(lua, guards_refuse_change);
-    lua_setfield(lua, -2, "__newindex");
-    lua_pushboolean(lua, false);
-    lua_setfield(lua, -2, "__metatable");
+    guards_seal(lua);
     lua_setmetatable(lua, -2);
     registry_set(lua, REGISTRY_ENVIRONMENT);
     set_variables(lua, REGISTRY_RUNNING);

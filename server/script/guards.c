@@ -16,7 +16,7 @@ enum {
 
 /* ---- guards ---- */
 
-int guards_refuse_change(lua_State *lua)
+static int refuse_change(lua_State *lua)
 {
     return luaL_error(lua, "Attempt to modify a readonly table");
 }
@@ -43,6 +43,14 @@ static void refuse_guard(lua_State *lua, int index)
     lua_error(lua);
 }
 
+void guards_seal(lua_State *lua)
+{
+    lua_pushcfunction(lua, refuse_change);
+    lua_setfield(lua, -2, "__newindex");
+    lua_pushboolean(lua, false);
+    lua_setfield(lua, -2, "__metatable");
+}
+
 void guards_wrap(lua_State *lua)
 {
     int real = lua_gettop(lua);
@@ -50,10 +58,7 @@ void guards_wrap(lua_State *lua)
     lua_createtable(lua, 0, 3);
     lua_pushvalue(lua, real);
     lua_setfield(lua, -2, "__index");
-    lua_pushcfunction(lua, guards_refuse_change);
-    lua_setfield(lua, -2, "__newindex");
-    lua_pushboolean(lua, false);
-    lua_setfield(lua, -2, "__metatable");
+    guards_seal(lua);
     lua_setmetatable(lua, -2);
     registry_push(lua, REGISTRY_GUARDS);
     lua_pushvalue(lua, -2);

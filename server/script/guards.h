@@ -21,7 +21,7 @@ void guards_adapt(lua_State *lua);
 void guards_wrap(lua_State *lua);
 /* If the value at `index` is a guard, pushes its real table and returns true. */
 bool guards_push_real(lua_State *lua, int index);
-/* A __newindex that raises Redis' error. */
-int guards_refuse_change(lua_State *lua);
+/* Makes the metatable at the top refuse new fields of its table, and hides it from scripts. */
+void guards_seal(lua_State *lua);
 
 #endif

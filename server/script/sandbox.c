@@ -151,8 +151,7 @@ static const struct library libraries[] = {
     { "bit", bit_fields },       { "coroutine", coroutine_fields }, { "os", os_fields },
 };
 
-/* Sets fields of the table below the top to those of the table at the top, which is popped. */
-static void copy_fields(lua_State *lua, const char *const *fields)
+void sandbox_copy_fields(lua_State *lua, const char *const *fields)
 {
     for (; *fields != NULL; fields++) {
         lua_getfield(lua, -1, *fields);
@@ -197,7 +196,7 @@ static void add_libraries(lua_State *lua, int globals)
     for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++) {
         lua_newtable(lua);
         lua_getglobal(lua, libraries[i].name);
-        copy_fields(lua, libraries[i].fields);
+        sandbox_copy_fields(lua, libraries[i].fields);
         guards_wrap(lua);
         lua_setfield(lua, globals, libraries[i].name);
     }
@@ -225,7 +224,7 @@ void sandbox_open(lua_State *lua)
     lua_newtable(lua);
     int globals = lua_gettop(lua);
     lua_pushvalue(lua, LUA_GLOBALSINDEX);
-    copy_fields(lua, basic_fields);
+    sandbox_copy_fields(lua, basic_fields);
     add_libraries(lua, globals);
 
     /* All strings share a metatable, whose fields scripts must not change. */

@@ -14,6 +14,8 @@
  * table of the globals at the top of the stack, so that the caller can add fields or keep a
  * reference. */
 void sandbox_open(lua_State *lua);
+/* Sets fields of the table below the top to those of the table at the top, which is popped. */
+void sandbox_copy_fields(lua_State *lua, const char *const *fields);
 /* Call it after each script, each function and each load of a library: resets the settings of cjson
  * and the seed of math.random. */
 void sandbox_reset(lua_State *lua);
