@@ -272,16 +272,6 @@ static void append_option(struct rewriting *all, const struct conf *defaults,
     free(preset);
 }
 
-static void append_lines(struct rewriting *all, const struct conf_option *option)
-{
-    char *lines = conf_get(all->conf, option);
-    bool missing = option->changes && !conf_bits_has(&all->done, option) && lines[0] != '\0';
-    free(lines);
-    if (!missing) return;
-    sign(all);
-    write_lines(all->to, all->conf, option);
-}
-
 /* Rewrites the text of a file. The caller frees the result. */
 static char *rewritten(const struct conf *conf, const char *text, size_t len, size_t *new_len)
 {
@@ -297,12 +287,18 @@ static char *rewritten(const struct conf *conf, const char *text, size_t len, si
     conf_init(&defaults);
     for (size_t i = 0; i < conf_option_count(); i++) {
         const struct conf_option *option = conf_option_at(i);
-        if (option->type == CONF_LIMITS)
+        if (option->type == CONF_LIMITS) {
             append_limits(&all, &defaults, option);
-        else if (option->type == CONF_LINES)
-            append_lines(&all, option);
-        else
+        } else if (option->type == CONF_LINES) {
+            char *lines = conf_get(all.conf, option);
+            bool is_new = option->changes && !conf_bits_has(&all.done, option) && lines[0] != '\0';
+            free(lines);
+            if (!is_new) continue;
+            sign(&all);
+            write_lines(all.to, all.conf, option);
+        } else {
             append_option(&all, &defaults, option);
+        }
     }
     conf_drop(&defaults);
     fclose(all.to);

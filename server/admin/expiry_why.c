@@ -140,14 +140,6 @@ struct answer {
     size_t count;
 };
 
-static void add_event(struct answer *answer, const struct trail_event *event)
-{
-    size_t i = answer->count++;
-    for (; i > 0 && answer->events[i - 1].at < event->at; i--)
-        answer->events[i] = answer->events[i - 1];
-    answer->events[i] = *event;
-}
-
 /* Adds the ends of a member's key, with which the member ends, too. */
 static void add_ends_of_key(struct answer *answer, const struct trail *trail, uint64_t hash,
                             unsigned db)
@@ -159,7 +151,11 @@ static void add_ends_of_key(struct answer *answer, const struct trail *trail, ui
     for (size_t i = 0; i < count; i++) {
         enum trail_what what = events[i].what;
         bool ends = trail_is_end(what) || what == TRAIL_OVERWRITTEN;
-        if (ends && what != TRAIL_FLUSHED) add_event(answer, &events[i]);
+        if (!ends || what == TRAIL_FLUSHED) continue;
+        size_t to = answer->count++;
+        for (; to > 0 && answer->events[to - 1].at < events[i].at; to--)
+            answer->events[to] = answer->events[to - 1];
+        answer->events[to] = events[i];
     }
     if (since > answer->since) answer->since = since;
     answer->shared |= shared;

@@ -143,15 +143,6 @@ static bool try_folder(const struct attempt *attempt)
     return true;
 }
 
-/* Applies why-memory. Call after all other options that may be refused: another size empties the
- * record of EXPIRY WHY, and restoring the option would not bring the record back. */
-static bool try_trail(const struct attempt *attempt)
-{
-    const struct conf_option *option = first_of(attempt, of_trail);
-    return option == NULL || author_configure(&attempt->parts->engine) ||
-           fail_attempt(attempt, option, "not enough memory for a record of this size");
-}
-
 bool reopen_try(void *parts, const struct conf_option *const *set, size_t count,
                 struct config_fault *fault)
 {
@@ -171,8 +162,14 @@ bool reopen_try(void *parts, const struct conf_option *const *set, size_t count,
             return fail_attempt(&attempt, files, why);
         }
     }
-    return (links == NULL || need_tls(&attempt, links)) && try_clients(&attempt) &&
-           try_metrics(&attempt) && try_trail(&attempt) && try_folder(&attempt);
+    bool good = (links == NULL || need_tls(&attempt, links)) && try_clients(&attempt) &&
+                try_metrics(&attempt);
+    /* After all other options that may be refused: another size of why-memory empties the record of
+     * EXPIRY WHY, and restoring the option would not bring the record back. */
+    const struct conf_option *trail = first_of(&attempt, of_trail);
+    if (good && trail != NULL && !author_configure(&attempt.parts->engine))
+        good = fail_attempt(&attempt, trail, "not enough memory for a record of this size");
+    return good && try_folder(&attempt);
 }
 
 /* Is a host name of these addresses being resolved? */

@@ -220,28 +220,10 @@ static bool import_redis_file(struct load *load, const char *path, bool is_last)
     return good;
 }
 
-static bool fail_unknown_file(struct load *load, const char *path)
-{
-    char versions[128];
-    import_show_versions(versions, sizeof(versions));
-    return fail_load(load,
-                     "%s is not a data file of expired, Redis or Valkey. Use an append-only file, "
-                     "its manifest, or an RDB file: versions %s",
-                     path, versions);
-}
-
-static bool fail_other_journal(struct load *load, const char *path)
-{
-    return fail_load(load,
-                     "%s begins as a journal of another version: this server reads versions 1 and "
-                     "%d. Install the version of expired that wrote it. If this one did, its first "
-                     "line is damaged",
-                     path, RECORD_VERSION);
-}
-
 static bool load_file(struct load *load, const char *path, bool is_last)
 {
     struct stat stat_of;
+    char versions[128];
     bool good;
     load->before = journal_end_to_follow(&load->end, &load->before);
     load->end = (struct journal_end){ 0 };
@@ -252,7 +234,13 @@ static bool load_file(struct load *load, const char *path, bool is_last)
      * line never reached the disk. */
     case FILE_EMPTY: good = load->imports || load_segment(load, path, is_last); break;
     case FILE_JOURNAL: good = load_segment(load, path, is_last); break;
-    case FILE_OTHER_JOURNAL: good = fail_other_journal(load, path); break;
+    case FILE_OTHER_JOURNAL:
+        good = fail_load(load,
+                         "%s begins as a journal of another version: this server reads versions 1 "
+                         "and %d. Install the version of expired that wrote it. If this one did, "
+                         "its first line is damaged",
+                         path, RECORD_VERSION);
+        break;
     case FILE_REDIS_RDB:
     case FILE_REDIS_AOF:
         good = load->imports ? import_redis_file(load, path, is_last)
@@ -267,7 +255,13 @@ static bool load_file(struct load *load, const char *path, bool is_last)
         good = fail_load(load, "%s can't be read: %s", path, strerror(errno));
         break;
     case FILE_COMPRESSED: good = fail_load(load, "%s is compressed. Unpack it first", path); break;
-    default: good = fail_unknown_file(load, path); break;
+    default:
+        import_show_versions(versions, sizeof(versions));
+        good = fail_load(load,
+                         "%s is not a data file of expired, Redis or Valkey. Use an append-only "
+                         "file, its manifest, or an RDB file: versions %s",
+                         path, versions);
+        break;
     }
     if (stat(path, &stat_of) == 0) load->loaded += (uint64_t)stat_of.st_size;
     return good;

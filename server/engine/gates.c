@@ -86,16 +86,6 @@ static bool refuse_unknown(struct engine *engine, struct call *call)
     return refuse_with(engine, call, ERR_WORDED, text, false);
 }
 
-/* Refers the client to this replica's master. */
-static bool refuse_by_reference(struct engine *engine, struct call *call)
-{
-    char address[TEXT_SIZE];
-    snprintf(address, sizeof(address), "%s", engine->conf->replicaof); /* "host port" */
-    char *space = strchr(address, ' ');
-    if (space != NULL) *space = ':';
-    return refuse_plainly(engine, call, ERR_REDIRECT, address);
-}
-
 /* ---- the gates ------------------------------------------------------------------------------- */
 
 struct one_slot {
@@ -152,8 +142,13 @@ bool gates_refuse(struct engine *engine, struct call *call)
         return refuse_plainly(engine, call, row->prefix > 0 ? ERR_PREFIX_SLOT : ERR_CROSSSLOT,
                               NULL);
     if (session->redirects && engine->role.replica &&
-        ((flags & WRITE) || ((flags & READONLY) && !session->reads_replica)))
-        return refuse_by_reference(engine, call);
+        ((flags & WRITE) || ((flags & READONLY) && !session->reads_replica))) {
+        char address[TEXT_SIZE];
+        snprintf(address, sizeof(address), "%s", engine->conf->replicaof); /* "host port" */
+        char *space = strchr(address, ' ');
+        if (space != NULL) *space = ':';
+        return refuse_plainly(engine, call, ERR_REDIRECT, address);
+    }
 
     /* Can a write be kept by memory, disk and replicas? While nothing can be persisted, PING is
      * refused too, so that monitoring notices. */

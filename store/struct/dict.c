@@ -288,14 +288,6 @@ static bool is_sparse(const struct dict *dict)
     return 2 * dict->count < (dict->buckets - 1) * SHRINK_LOAD;
 }
 
-/* A reserved table is sparse until it contains most of its elements. */
-static bool may_shrink(struct dict *dict)
-{
-    bool sparse = is_sparse(dict);
-    if (!sparse) dict->reserved = false;
-    return sparse && !dict->reserved;
-}
-
 /* Merges buckets while the table is sparse, but no long ones, because that would stall. Long
  * buckets arise when elements are removed in the order of a scan: the hashes of the remaining ones
  * end in the same bits, so a few buckets contain them all. The table stays larger than necessary
@@ -390,7 +382,9 @@ void dict_add_hashed(struct dict *dict, void *element, uint64_t hash)
     dict->count++;
     if (2 * dict->count > dict->buckets * GROW_LOAD)
         split_bucket(dict);
-    else if (may_shrink(dict))
+    else if (!is_sparse(dict))
+        dict->reserved = false; /* a reserved table is sparse until it has most of its elements */
+    else if (!dict->reserved)
         shrink(dict);
 }
 

@@ -431,17 +431,6 @@ static bool descend_to_end(const struct ranked *ranked, struct path *path)
     return true;
 }
 
-/* Descends both paths step by step, so that their cache misses overlap. */
-static void descend_both(const struct ranked *ranked, struct path *one, struct path *other)
-{
-    path_start(ranked, one);
-    path_start(ranked, other);
-    for (unsigned step = 0; step < one->length; step++) {
-        path_descend(one, step);
-        path_descend(other, step);
-    }
-}
-
 /* Resizes the leaf to hold `count` items. */
 static void leaf_fit(struct ranked *ranked, struct path *path, unsigned count)
 {
@@ -574,10 +563,17 @@ void ranked_move(struct ranked *ranked, struct ranked_member *m, double score)
     out.probe = probe_of(m, true);
     in.probe = probe_of(m, false);
     in.probe.score = score;
-    if (descend_to_end(ranked, &in))
+    if (descend_to_end(ranked, &in)) {
         descend(ranked, &out);
-    else
-        descend_both(ranked, &out, &in);
+    } else {
+        path_start(ranked, &out);
+        path_start(ranked, &in);
+        /* Descend both step by step, so that their cache misses overlap. */
+        for (unsigned step = 0; step < out.length; step++) {
+            path_descend(&out, step);
+            path_descend(&in, step);
+        }
+    }
     if (in.leaf == out.leaf) {
         leaf_move(&in, m);
     } else if (leaf_is_at_minimum(&out) || in.leaf->count == RANKED_LEAF_MAX) {

@@ -186,19 +186,13 @@ struct object txn_key_remove(struct txn *txn, struct entry *entry)
     return keyspace_remove(txn->ks, entry);
 }
 
-static enum trail_what end_of(enum event event)
-{
-    switch (event) {
-    case EVENT_EXPIRED: return TRAIL_EXPIRED;
-    case EVENT_EVICTED: return TRAIL_EVICTED;
-    default: return TRAIL_DELETED;
-    }
-}
-
 void txn_key_drop(struct txn *txn, struct entry *entry, enum event event)
 {
     uint64_t extra = event == EVENT_EVICTED ? mem_used() / 1024 : 0;
-    txn_key_drop_as(txn, entry, event, end_of(event), extra);
+    enum trail_what what = event == EVENT_EXPIRED   ? TRAIL_EXPIRED
+                           : event == EVENT_EVICTED ? TRAIL_EVICTED
+                                                    : TRAIL_DELETED;
+    txn_key_drop_as(txn, entry, event, what, extra);
 }
 
 void txn_key_drop_as(struct txn *txn, struct entry *entry, enum event event, enum trail_what what,

@@ -298,18 +298,6 @@ void txn_policy_limit(struct txn *txn, struct entry *entry, const struct policy 
     txn_trail_unruled(txn, by);
 }
 
-/* Sets the deadline for REFRESH ACCESS. Differs from txn_key_expire: the effect is marked as made
- * by a read, so that WATCH and client caches see no change of the key. */
-static void refresh_by_read(struct txn *txn, struct entry *entry, msec at)
-{
-    keyspace_set_deadline(txn->ks, entry, at);
-    txn_note_deadline(txn, entry, at);
-    struct effect effect = {
-        .kind = EFFECT_EXPIRE, .event = EVENT_EXPIRE, .by_read = true, .at = at
-    };
-    txn_record_each(txn, entry_key(entry), &effect);
-}
-
 static void follow_policy(struct txn *txn, const struct policy_note *note)
 {
     if (note->causes & (CAUSE(CREATED) | CAUSE(GROWN)))
@@ -348,10 +336,18 @@ static void follow_policy(struct txn *txn, const struct policy_note *note)
     }
     if (at == old) return;
     uint32_t by = txn_trail_ruled(txn, option);
-    if (read_only)
-        refresh_by_read(txn, note->entry, at);
-    else
+    if (read_only) {
+        /* Unlike txn_key_expire, mark the effect as made by a read, so that WATCH and client caches
+         * see no change of the key. */
+        struct effect effect = {
+            .kind = EFFECT_EXPIRE, .event = EVENT_EXPIRE, .by_read = true, .at = at
+        };
+        keyspace_set_deadline(txn->ks, note->entry, at);
+        txn_note_deadline(txn, note->entry, at);
+        txn_record_each(txn, entry_key(note->entry), &effect);
+    } else {
         txn_key_expire(txn, note->entry, at);
+    }
     txn_trail_unruled(txn, by);
 }
 

@@ -135,28 +135,14 @@ static void slots_resize(struct elements *elements, unsigned cap)
     elements->cap = (uint16_t)cap;
 }
 
-static void slots_grow(struct elements *elements)
-{
-    unsigned cap = elements->cap;
-    if (elements->count < cap) return;
-    cap = cap == 0 ? 1 : cap < CAP_STEP ? 2 * cap : cap + CAP_STEP;
-    slots_resize(elements, cap < ELEMENTS_FEW ? cap : ELEMENTS_FEW);
-}
-
-static void slots_shrink(struct elements *elements)
-{
-    if (elements->count == 0) {
-        mem_free(elements->slots);
-        elements_init(elements);
-    } else if (elements->count <= elements->cap / CAP_STEP) {
-        slots_resize(elements, elements->cap / 2);
-    }
-}
-
 static NOINLINE void few_add(struct elements *elements, struct element *element, msec at,
                              bool claimed)
 {
-    slots_grow(elements);
+    unsigned cap = elements->cap;
+    if (elements->count >= cap) {
+        cap = cap == 0 ? 1 : cap < CAP_STEP ? 2 * cap : cap + CAP_STEP;
+        slots_resize(elements, cap < ELEMENTS_FEW ? cap : ELEMENTS_FEW);
+    }
     unsigned i = slot_after(elements, at);
     slots_move(elements, i + 1, i, elements->count++ - i);
     slot_set(&elements->slots[i], element, at, claimed);
@@ -179,7 +165,12 @@ static NOINLINE void few_remove(struct elements *elements, const struct element 
 {
     unsigned i = slot_of(elements, element);
     slots_move(elements, i, i + 1, --elements->count - i);
-    slots_shrink(elements);
+    if (elements->count == 0) {
+        mem_free(elements->slots);
+        elements_init(elements);
+    } else if (elements->count <= elements->cap / CAP_STEP) {
+        slots_resize(elements, elements->cap / 2);
+    }
 }
 
 /* ---- tables of many -------------------------------------------------------------------------- */

@@ -159,15 +159,6 @@ static void help_add(struct help *help, const char *const *lines, size_t count)
     help->count += count;
 }
 
-/* Is there a POLICY STATS? The module, which counts nothing, lacks it. */
-static bool has_stats(const struct call *call)
-{
-    const struct command *one = call->command.parent->subcommands;
-    while (one->name != NULL && one->run != cmd_policy_stats)
-        one++;
-    return one->name != NULL;
-}
-
 static void cmd_policy_help(struct call *call)
 {
     static const char *const before[] = {
@@ -210,7 +201,11 @@ static void cmd_policy_help(struct call *call)
         }
     }
     help_add(&help, after, sizeof(after) / sizeof(after[0]));
-    if (has_stats(call)) help_add(&help, stats, sizeof(stats) / sizeof(stats[0]));
+    /* The module, which counts nothing, has no POLICY STATS. */
+    const struct command *one = call->command.parent->subcommands;
+    while (one->name != NULL && one->run != cmd_policy_stats)
+        one++;
+    if (one->name != NULL) help_add(&help, stats, sizeof(stats) / sizeof(stats[0]));
     reply_help(call, help.lines, help.count);
 }
 

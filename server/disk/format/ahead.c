@@ -142,20 +142,17 @@ static struct text *take_block(struct ahead *ahead, const char *data, size_t len
     return text;
 }
 
-/* Is all of the text the beginning of one command? Measures only the new bytes. */
-static bool is_beginning(struct ahead *ahead, const struct text *text)
-{
-    size_t size;
-    return text->data[0] == '*' &&
-           request_measure_on(&ahead->measured, text->data, text->len, &size) == REQUEST_PARTIAL;
-}
-
 static bool pass_block(struct ahead *ahead, uint64_t begin, uint64_t end, const char *data,
                        size_t len)
 {
     struct text *text = take_block(ahead, data, len);
     if (text == NULL) return false;
-    for (bool is_full = !is_beginning(ahead, text); is_full;) {
+    /* Is all of the text the beginning of one command? Measure only the new bytes. */
+    size_t size;
+    bool is_beginning =
+        text->data[0] == '*' &&
+        request_measure_on(&ahead->measured, text->data, text->len, &size) == REQUEST_PARTIAL;
+    for (bool is_full = !is_beginning; is_full;) {
         struct ahead_part *part = next_part(ahead);
         if (part == NULL) return false;
         part->got = SNAPSHOT_BYTES;
@@ -220,13 +217,6 @@ static const struct given_block *await_block(struct ahead *ahead)
     return goes_on ? ahead->blocks[ahead->taken % BLOCKS] : NULL;
 }
 
-static void release_block(struct ahead *ahead)
-{
-    pthread_mutex_lock(&ahead->lock);
-    ahead->taken++;
-    pthread_mutex_unlock(&ahead->lock);
-}
-
 static void *read_copy(void *ctx)
 {
     struct ahead *ahead = ctx;
@@ -243,7 +233,9 @@ static void *read_copy(void *ctx)
         if (raw == NULL) reason = "block is not valid LZ4";
         if (reason != NULL) break;
         if (!pass_block(ahead, 0, block->end, raw, sizes.raw)) return NULL;
-        release_block(ahead);
+        pthread_mutex_lock(&ahead->lock);
+        ahead->taken++;
+        pthread_mutex_unlock(&ahead->lock);
     }
     struct ahead_part *part = end_part(ahead, reason == NULL ? SNAPSHOT_END : SNAPSHOT_FAULT);
     if (part == NULL) return NULL;
