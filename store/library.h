@@ -27,7 +27,8 @@ bool library_name_ok(struct bytes name);
 /* Return the name and the code, borrowed until the library is replaced or removed. O(1) */
 struct bytes library_name(const struct library *library);
 struct bytes library_code(const struct library *library);
-/* Returns a number that is new each time the library is set, even to the same code. */
+/* Returns a number that is new each time the library is set, even to the same code, and each time
+ * libraries_replace takes it over. */
 uint64_t library_stamp(const struct library *library);
 
 static inline size_t libraries_count(const struct libraries *libraries)

@@ -23,7 +23,7 @@
 #include "store/mem/buffer.h"
 
 enum {
-    ZONE_NAME_MAX = 64, /* of the letters of a name */
+    ZONE_NAME_MAX = 64, /* bytes of the longest name */
     CALENDAR_FAULT_MAX = 200,
 };
 

@@ -23,7 +23,7 @@ void buffer_append(struct buffer *buffer, const void *data, size_t len);
 /* As buffer_append, for sizes that a file or a client chooses: if memory runs out, returns false
  * and leaves the content unchanged. */
 bool buffer_try_append(struct buffer *buffer, const void *data, size_t len);
-/* Makes room for `more` bytes after the content. */
+/* Makes room for `more` bytes after the content; returns false if memory runs out. */
 bool buffer_try_reserve(struct buffer *buffer, size_t more);
 
 static inline struct bytes buffer_bytes(const struct buffer *buffer)

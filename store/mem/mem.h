@@ -2,8 +2,8 @@
  *
  * Single-threaded: helper threads must not call it. Their data comes from shared.h or, for the
  * journal's manifest, from malloc directly. Blocks of up to 1 KiB, and powers of two up to 32 KiB,
- * come from the pool (pool.h says what that gains), except in builds with a sanitizer that watches
- * malloc, or with -DNO_POOL.
+ * come from the pool (pool.h says what that gains), except after mem_use, and in builds with a
+ * sanitizer that watches malloc or with -DNO_POOL.
  *
  * Folder store/mem: memory. Start with mem.h, then blob.h. Read pool.h when memory or speed is the
  * question.
@@ -49,9 +49,10 @@ void *mem_try_realloc(void *old, size_t size);
  * and free. With a foreign allocator it is true unless memory is short. */
 bool mem_has_room(size_t size);
 
-/* Turns the reserve on or off: several MiB, allocated but never written to. A mem_alloc that finds
- * no memory releases the reserve, so that the command which runs can finish. From then on memory is
- * short, and callers should refuse work that needs more. */
+/* Turns the reserve on or off: 8 MiB, allocated but never written to. A mem_alloc that finds no
+ * memory releases the reserve, so that the command which runs can finish. From then on, until half
+ * of the reserve can be allocated again, memory is short, and callers should refuse work that needs
+ * more. */
 void mem_keep_reserve(bool on);
 /* Releases the reserve. For code that calls malloc itself, needs `wanted` bytes and found no
  * memory. Returns false if there was no reserve to release. */
@@ -118,7 +119,8 @@ void mem_use(const struct mem_hooks *hooks);
  * `ends` true before the process ends for lack of memory. */
 void mem_on_exhausted(void (*handler)(size_t wanted, bool ends));
 
-/* Injects a fault: the n-th mem_try_* call from now on fails; 1 is the next one, 0 none. */
+/* Injects a fault: the n-th call of mem_try_* or mem_has_room from now on fails; 1 is the next one,
+ * 0 none. */
 void mem_fail_try(uint64_t nth);
 uint64_t mem_fail_left(void); /* n, less the calls so far; 0 once it has failed */
 

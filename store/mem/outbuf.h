@@ -1,7 +1,8 @@
 /* outbuf: bytes to be written, as a chain of chunks. It knows neither sockets nor the protocol.
  * Bytes never move once they are appended: one growing block would have to be copied each time it
- * doubles, which stalls the server for large replies. Chunks grow from 1 KiB to 64 KiB; a longer
- * append gets a chunk of its own size. An empty outbuf owns no memory. */
+ * doubles, which stalls the server for large replies. Chunks grow from 1 KiB to 64 KiB; an append
+ * of more than 16 KiB that does not fit into the last chunk gets one of its own size. An empty
+ * outbuf owns no memory, except between a reserve and its commit. */
 #ifndef STORE_MEM_OUTBUF_H
 #define STORE_MEM_OUTBUF_H
 
@@ -25,7 +26,8 @@ struct outbuf {
     size_t shared; /* bytes of other owners in chunks of the chain */
     size_t chunks;
     /* `optional` is set by the owner if output may be lost when memory runs out. When that happens,
-     * `lost` becomes true, and nothing is appended until outbuf_drop. */
+     * `lost` becomes true, and nothing is appended until outbuf_drop. If `optional` is false, the
+     * process ends instead. */
     bool optional;
     bool lost;
 };
@@ -43,7 +45,8 @@ void outbuf_append_shared(struct outbuf *out, const void *data, size_t len,
                           void (*release)(void *owner), void *owner);
 
 /* Reserves `size` contiguous bytes (at most 4096) at the end, which the caller fills in place.
- * outbuf_commit then appends the first `used` of them. */
+ * outbuf_commit then appends the first `used` of them, perhaps none; it must be the next call.
+ * Never returns NULL: bytes written after a loss of output are discarded. */
 static inline char *outbuf_reserve(struct outbuf *out, size_t size);
 static inline void outbuf_commit(struct outbuf *out, size_t used);
 
@@ -56,7 +59,8 @@ void outbuf_splice(struct outbuf *out, struct outbuf *from);
 /* Fills at most `max` iovecs with the first bytes; returns how many. */
 int outbuf_peek(const struct outbuf *out, struct iovec *iov, int max);
 
-/* Return the first chunk's unsent bytes, and that chunk's memory; 0 when empty. */
+/* Return the number of unsent bytes in the first chunk, and the size of that chunk in memory; 0
+ * when empty. */
 size_t outbuf_first_len(const struct outbuf *out);
 size_t outbuf_first_size(const struct outbuf *out);
 

@@ -31,7 +31,8 @@ static inline bool relocation_begins(const struct relocation_cursor *cursor)
 /* Copies the block and returns the copy, if that saves memory; otherwise returns NULL. The caller
  * must redirect all pointers to the copy and free the block. */
 void *relocation_copy(struct relocation *relocation, const void *block);
-/* For a block (or NULL) with only one pointer to it: returns its new address. */
+/* For a block (or NULL) with only one pointer to it: moves the block if that saves memory, and
+ * returns its address. */
 void *relocation_block(struct relocation *relocation, void *block);
 
 #endif

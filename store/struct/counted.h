@@ -75,7 +75,7 @@ void counted_insert(struct counted *tree, struct counted_node *prev, struct coun
                     const void *label);
 /* Does not free the leaf. O(log n) */
 void counted_remove(struct counted *tree, struct counted_node *leaf);
-/* Call when the leaf has moved from `old`, which is not read. */
+/* Call when the leaf has moved in memory from `old`, which is not read. */
 void counted_moved(struct counted *tree, const struct counted_node *old, struct counted_node *leaf);
 
 /* Adds `by`, modulo 2^64, to the totals of a node and of all above it. */

@@ -69,7 +69,7 @@ void timeline_add(struct timeline *tl, struct timeline_node *node,
 void timeline_move(struct timeline *tl, struct timeline_node *node, msec at);
 void timeline_cancel(struct timeline *tl,
                      struct timeline_node *node); /* node may be idle. O(log n) */
-/* Removes and returns the first with at <= now, or NULL. O(log n) */
+/* Removes and returns the first node with at <= now, or NULL. O(log n) */
 struct timeline_node *timeline_pop_due(struct timeline *tl, msec now);
 /* Call after the owner moved in memory. `old` is in the old copy, `node` in the new one. O(1) */
 void timeline_moved(struct timeline *tl, const struct timeline_node *old,
@@ -81,7 +81,7 @@ static inline uint32_t timeline_count(const struct timeline *tl)
 }
 msec timeline_next(const struct timeline *tl); /* the earliest instant; NEVER if empty. O(1) */
 struct timeline_node *timeline_first(const struct timeline *tl); /* or NULL. O(1) */
-/* Returns the i-th in order, i < count. O(log n) */
+/* Returns the i-th node in order, i < count. O(log n) */
 struct timeline_node *timeline_nth(const struct timeline *tl, uint32_t i);
 msec timeline_at(const struct timeline *tl,
                  const struct timeline_node *node);                 /* node must be armed. O(1) */

@@ -28,7 +28,7 @@ static inline bool policy_walk_pending(const struct store *store)
     return store->policies.pending > 0;
 }
 /* Visits about `budget` keys and members, as one transaction. Returns true if there is more to do.
- * Does nothing while anything is overdue: call expiry_run first. */
+ * Does nothing while anything is overdue, and then returns true: call expiry_run first. */
 bool policy_walk_run(struct store *store, msec now, size_t budget);
 
 #endif

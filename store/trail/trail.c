@@ -236,8 +236,8 @@ static void push(struct trail *trail, const struct trail_record *record)
 }
 
 /* Adds a record that is not an end. In a full ring it replaces the oldest record of the same name
- * if there are three, and otherwise the oldest record that is not an end. Keys whose deadlines
- * change all the time thus never push out how other keys ended. */
+ * if there are three, and otherwise the oldest record that is not an end; if all are ends, it is
+ * dropped. Keys whose deadlines change all the time thus never push out how other keys ended. */
 static void push_weak(struct trail *trail, const struct trail_record *record)
 {
     enum { OWN = 3, NOT_FOUND = TRAIL_RING };

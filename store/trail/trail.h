@@ -2,8 +2,9 @@
  * EXPIRY WHY. It is not part of the data: it is neither written to files nor copied, and empty
  * after a start.
  *
- * Names are known only by their hashes (trail_hash), so no name, value or address of a client is
- * kept. Memory is allocated once and never grows. A record takes 32 bytes:
+ * Keys and members are known only by their hashes (trail_hash), so neither their names nor values
+ * are kept. Of a client its id, name and user are kept, but not its address. Memory is allocated
+ * once and never grows. A record takes 32 bytes:
  *
  *     bytes    word   high 48 bits                    low 16 bits
  *     0-7      hash   all 64 bits: of the name and its database

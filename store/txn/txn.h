@@ -14,7 +14,8 @@
  *
  * An entry is borrowed until the next mutator of the same key that may move or drop it, as the
  * mutator's comment says. A collection without members stays until the call ends; then its key is
- * dropped with the event "del".
+ * dropped with the event "del". But a stream keeps its key, and so does a dehydrator that must
+ * remember something (dehydrator_is_spent).
  *
  * Folder store/txn: the write path, the only way to change data. Start here; txn_internal.h is for
  * mutators and for background work in store/.
@@ -85,8 +86,9 @@ struct txn {
     bool no_expiry;
     bool no_purge; /* with no_expiry: expired members are withheld too, instead of removed
                     * (replicas) */
-    /* Set for a client of a replica: a deadline in the past is set like any other, and has the
-     * effect of a deadline that passes. */
+    /* Set for a client of a replica: a deadline in the past has the effect of one that passes. A
+     * key ends with "expire" and "expired" instead of "del". A member keeps the deadline and is
+     * withheld, until the master removes it. */
     bool on_replica;
     uint8_t by_option; /* number + 1 of the policy's option that is setting a deadline, or 0 */
     /* The members that the call uses; NULL if it may use any. Only these need be withheld. */
@@ -142,8 +144,9 @@ void txn_commit(struct txn *txn);
  *     txn_find_unsettled     yes            yes                      no
  *
  * The first three record the removals as events such as "expired", and cost O(1) plus the removed
- * members. txn_find_unsettled is O(1): it returns NULL for an expired key, but expired members may
- * still be in the collection (check each with txn_member_lives). */
+ * members. While txn->no_expiry is set they remove no key: they return NULL for an expired one. In
+ * a replay nothing counts as expired. txn_find_unsettled is O(1): it returns NULL for an expired
+ * key, but expired members may still be in the collection (check each with txn_member_lives). */
 struct entry *txn_find_without_lru(struct txn *txn, struct bytes key);
 struct entry *txn_find(struct txn *txn, struct bytes key);
 struct entry *txn_find_counted(struct txn *txn, struct bytes key);
@@ -162,8 +165,9 @@ struct entry *txn_create(struct txn *txn, struct bytes key, enum type type);
  * POLICY STATS does not count such a key. */
 struct entry *txn_create_uncounted(struct txn *txn, struct bytes key, enum type type);
 void txn_key_drop(struct txn *txn, struct entry *entry, enum event event);
-/* Sets the key's deadline. A deadline in the past drops the key instead, and the function returns
- * false. The event is then "del", or on a replica "expire" and "expired". */
+/* Sets the key's deadline. Unless the transaction replays, a deadline in the past drops the key
+ * instead, and the function returns false. The event is then "del", or on a replica "expire" and
+ * "expired". */
 bool txn_key_expire(struct txn *txn, struct entry *entry, msec at);
 /* Drops a key whose new deadline is in the past, with "del", or on a replica with "expired". */
 void txn_key_end(struct txn *txn, struct entry *entry);
@@ -196,8 +200,9 @@ uint64_t txn_scan(struct txn *txn, uint64_t cursor, void (*visit)(void *ctx, str
 
 /* ---- members with deadlines: txn_member.c ---- */
 enum member_fate { MEMBER_MISSING, MEMBER_EXPIRY_SET, MEMBER_REMOVED };
-/* Sets the deadline of a member of a set, hash or sorted set. A deadline in the past removes the
- * member ("srem", "hdel", "zrem"). On a replica it is set instead, and withholds the member. */
+/* Sets the deadline of a member of a set, hash, sorted set or lease. A deadline in the past removes
+ * the member ("srem", "hdel", "zrem", "lease.drop"). On a replica and in a replay the deadline is
+ * set instead; on a replica the member is then withheld. */
 enum member_fate txn_member_expire(struct txn *txn, struct entry *entry, struct bytes member,
                                    msec at);
 /* Removes the member's deadline. Returns false if the member is missing or had none. */
@@ -236,9 +241,9 @@ void txn_string_set_found(struct txn *txn, struct bytes key, struct entry *entry
 /* Appends to the entry, a string. Returns the new length. If memory runs out, returns -1 and
  * changes nothing. */
 int64_t txn_string_append(struct txn *txn, struct entry *entry, struct bytes tail);
-/* Overwrites from `offset` on; creates the key if entry is NULL. A shorter string is filled with
- * zeros up to the offset. Several writes in one call record one event. Returns the new length. If
- * memory runs out, returns -1 and changes nothing. */
+/* Overwrites the string from byte `offset` on with `data`; creates the key if entry is NULL. The
+ * string grows if it must, and zeros fill a gap before the offset. Several writes in one call
+ * record one event. Returns the new length. If memory runs out, returns -1 and changes nothing. */
 int64_t txn_string_write(struct txn *txn, struct bytes key, struct entry *entry, size_t offset,
                          struct bytes data, enum event event);
 /* Extends the string with zeros to `len` (1 or more) before a write in the same call. With

@@ -8,8 +8,8 @@
 #include "store/mem/mem.h"
 #include "store/txn/expiry_log.h"
 
-/* Does the listener receive the effects of this transaction? Not those of a replay, which may be
- * nested in another transaction. */
+/* Must the listener be asked for the mask in this transaction? Not in a replay, which may be nested
+ * in another transaction and passes it no effects. */
 static bool is_heard(const struct txn *txn)
 {
     return txn->store->listener.begin != NULL && txn->origin != FROM_REPLAY;

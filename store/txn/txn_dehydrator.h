@@ -17,7 +17,7 @@ void txn_rede_update(struct txn *txn, struct entry *entry, struct element *eleme
 void txn_rede_remove(struct txn *txn, struct entry *entry, struct element *element,
                      enum event event);
 
-/* Sets the options of the element's push. Returns the element, which may have moved. */
+/* Sets the options of the element's push. Returns the element, which may have moved in memory. */
 struct element *txn_rede_set_options(struct txn *txn, struct entry *entry, struct element *element,
                                      const struct push_options *options);
 /* Sets the schedule that EFFECT_REDE_CRON contains, for replay; otherwise the options of a push

@@ -9,10 +9,10 @@
  *                 deadline      v       or given back       v
  *                             taken                      removed
  *
- * A claim moves the deadline of a due element to the end of a lease. The mark "claimed" stays when
- * the lease has ended, until the element is given back or moved. The end of a lease therefore needs
- * no work and no record: a comparison with now shows whether it has ended, and setting the clock
- * back restores the lease.
+ * POLL takes a due element, which is then gone. A claim moves its deadline to the end of a lease.
+ * The mark "claimed" stays when the lease has ended, until the element is given back or moved. The
+ * end of a lease therefore needs no work and no record: a comparison with now shows whether it has
+ * ended, and setting the clock back restores the lease.
  *
  * A claim may have a fencing token (store/tokens.h), larger than that of any earlier claim. A
  * worker names its claim by the token, and so can't end another worker's claim. */

@@ -142,11 +142,11 @@ const struct agenda *object_agenda(const struct object *object);
 void object_each_until(const struct object *object, msec until,
                        bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx);
 /* Returns the deadline of the member that expires last, or NEVER if some member has no deadline. A
- * dehydrator without elements expires with the last thing for which it is kept. O(1), but O(n) once
- * after that member was removed or its deadline changed. */
+ * dehydrator without elements expires with the last thing for which it is kept. O(1); but O(n) for
+ * the first call after that member was removed or received an earlier deadline. */
 msec object_all_expire_at(const struct object *object);
-/* Have all members expired by now? O(1), but O(n) once after the member with the latest deadline
- * was removed or its deadline changed. */
+/* Have all members expired by now? O(1); but O(n) for the first call after the member with the
+ * latest deadline was removed or received an earlier one. */
 bool object_all_expired(const struct object *object, msec now);
 /* Counts the members or entries that have expired by now; stops at `most`. O(counted); O(log n) for
  * a stream */
