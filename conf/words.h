@@ -9,8 +9,8 @@
 
 enum { CONF_FILE_MAX = 16 << 20 }; /* bytes; longer files are refused */
 
-/* Allocate with malloc, for texts of this library. Never return NULL: like mem_alloc they end the
- * process if memory runs out. */
+/* Allocate with malloc, for texts of this library; the caller releases them with free. Never return
+ * NULL: like mem_alloc they end the process if memory runs out. */
 void *conf_resize(void *old, size_t size);
 char *conf_copy(const char *text);
 FILE *conf_memory_stream(char **text, size_t *len); /* as open_memstream */

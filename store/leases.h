@@ -31,7 +31,8 @@ static inline msec leases_quiet(const struct leases *leases, msec now)
 {
     return leases->quiet_until > now ? leases->quiet_until - now : 0;
 }
-/* From now on others may hold leases that this server has not seen, none longer than max_ttl. */
+/* Call when others may have been granted leases that this server does not know: it grants none for
+ * max_ttl, after which those have ended. */
 static inline void leases_hush(struct leases *leases, msec now)
 {
     msec until = instant_moved(now, leases->max_ttl);

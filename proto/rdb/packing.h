@@ -77,9 +77,10 @@ enum rdb_step rdb_walk_next(struct rdb_walk *walk, struct rdb_item *item);
 
 /* ---- building ---- */
 
-/* Build a listpack at the end of `to`; `start` is to->len before rdb_listpack_start. A text that
- * reads as an integer is stored as one. The functions return false if memory runs out, an item
- * exceeds 2 GiB, or the listpack exceeds 4 GiB. */
+/* Build a listpack at the end of `to`; `start` is to->len before rdb_listpack_start, `count` the
+ * number of items. A text that is the canonical form of an int64 is stored as a number. The
+ * functions return false if memory runs out, an item exceeds 2 GiB, or the listpack exceeds 4 GiB;
+ * cut `to` back to `start` then. */
 bool rdb_listpack_start(struct buffer *to);
 bool rdb_listpack_append(struct buffer *to, struct bytes text);
 bool rdb_listpack_finish(struct buffer *to, size_t start, uint64_t count);

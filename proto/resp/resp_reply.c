@@ -1,5 +1,5 @@
 /* resp_reply: a strict parser of replies. It rejects what neither Redis nor resp_write sends (lines
- * that do not end in CR LF, streamed strings and aggregates, numbers with a plus sign), so that
+ * that do not end in CR LF, streamed strings and aggregates, integers with a plus sign), so that
  * tests notice errors of the writer. */
 #include "proto/resp/resp_reply.h"
 

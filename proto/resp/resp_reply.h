@@ -57,8 +57,9 @@ struct resp_reply {
 void resp_reply_init(struct resp_reply *reply);
 void resp_reply_drop(struct resp_reply *reply);
 
-/* Parses one reply at input[0..len), nested at most 128 deep. After REPLY_PARTIAL the next call
- * starts again at byte 0, so for a large reply wait until most of it has arrived. */
+/* Parses one reply at input[0..len) into reply->nodes, which are valid until the next call. A reply
+ * nested more than 128 deep is REPLY_MALFORMED. After REPLY_PARTIAL the next call starts again at
+ * byte 0, so for a large reply wait until most of it has arrived. */
 enum resp_reply_status resp_reply_parse(struct resp_reply *reply, const char *input, size_t len);
 
 #endif

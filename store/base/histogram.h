@@ -23,9 +23,9 @@ void histogram_add(struct histogram *histogram, int64_t value,
  * O(HISTOGRAM_BUCKETS) */
 int64_t histogram_percentile(const struct histogram *histogram, double percent);
 
-/* Returns the values that were added after `before`, which is an earlier copy. Returns all values
- * if the histogram was reset in between. The max of the result is the end of its highest bucket, or
- * the histogram's own max if that is lower. */
+/* Returns the values that were added after `before`, which is an earlier copy. If a bucket contains
+ * fewer values than then, the histogram was reset in between: returns all values. The max of the
+ * result is the end of its highest bucket, or the histogram's own max if that is lower. */
 struct histogram histogram_since(const struct histogram *histogram, const struct histogram *before);
 
 /* Return the smallest and the largest value that share a bucket with this value. The last bucket

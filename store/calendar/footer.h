@@ -8,7 +8,8 @@
 
 #include "store/base/bytes.h"
 
-/* A date of each year, and the seconds after its midnight at which clocks change. */
+/* A date of each year, and the seconds after its midnight, on the clock before the change, at which
+ * clocks change. */
 struct change {
     enum { MONTH_WEEK_DAY, DAY_WITHOUT_LEAP, DAY_OF_YEAR } kind;
     int month, week, day; /* of the first kind; the others have `day` only */

@@ -36,9 +36,10 @@ void slabs_give(uint32_t slab);
 
 /* Sets a function that prepares memory before it is needed. The first touch of a huge page takes
  * tenths of a millisecond, because the kernel clears the page, and many milliseconds where a
- * hypervisor must find memory for it. Whenever a new step comes into use, `announce` therefore
- * receives the memory of the next one to four steps, which another thread can touch in advance
- * without changing its bytes. Forked children call `announce` too. NULL disables it. */
+ * hypervisor must find memory for it. Whenever a new step of huge pages comes into use, `announce`
+ * therefore receives the memory of the next one to four steps, if there are addresses for them.
+ * Another thread can touch this memory in advance without changing its bytes. Forked children call
+ * `announce` too. NULL disables it. */
 void slabs_on_next(void (*announce)(void *ctx, void *memory, size_t size), void *ctx);
 
 /* --- emptying steps --- */

@@ -59,7 +59,7 @@ struct timeline {
 
 void timeline_init(struct timeline *tl);
 void timeline_drop(struct timeline *tl); /* frees the tree; does not touch the owners */
-/* Drops the timeline in slices: frees at most *work leaves and subtracts their number from *work.
+/* Drops the timeline in slices: frees at most *work blocks and subtracts their number from *work.
  * Returns true when done. The timeline must not be used between slices. */
 bool timeline_drop_some(struct timeline *tl, size_t *work);
 

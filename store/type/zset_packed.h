@@ -7,10 +7,11 @@
  *     8         any other score (a fraction, a larger number, an infinity, -0): the score itself,
  *               not the difference, as a double, little endian
  *
- * A front (zset_front.h) is added with the fourth member, if that saves memory; for fewer members
- * it rarely does. With a front, a list of the 30 latest ids, with times as scores, takes about 60%
- * of the memory. If a new member does not suit the front, all are stored as text. Setting a
- * deadline removes the front, because code that visits deadlines reads members from the records. */
+ * A front (zset_front.h) is added with the fourth member, if no member has a deadline and that
+ * saves memory; for fewer members it rarely does. With a front, a list of the 30 latest ids, with
+ * times as scores, takes about 60% of the memory. If a new member does not suit the front, all are
+ * stored as text, and without the prefix if the new member lacks it. Setting a deadline removes the
+ * front, because code that visits deadlines reads members from the records. */
 #ifndef STORE_TYPE_ZSET_PACKED_H
 #define STORE_TYPE_ZSET_PACKED_H
 

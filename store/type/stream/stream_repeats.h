@@ -47,7 +47,8 @@ bool repeat_find(const struct stream_repeats *repeats, struct bytes producer, st
                  msec now, struct stream_id *id);
 /* Would this ID come after those of the producer? */
 bool repeat_fits(const struct stream_repeats *repeats, struct bytes producer, struct stream_id id);
-/* Remembers a text that fits; counts it as added. Amortised O(1) */
+/* Remembers a text that fits (repeat_fits), and counts it as added. If the producer's text is
+ * remembered already, forgets that one and those before it. Amortised O(1) */
 void repeat_put(struct stream_repeats *repeats, struct bytes producer, struct bytes text,
                 struct stream_id id);
 
