@@ -45,7 +45,8 @@
  *
  * The index is kept while a policy of the same name has FAIR or a client waits for the prefix.
  * Otherwise it is kept for FAIR_KEEP after its last use, so that workers that poll without BLOCK
- * need no scan each time.
+ * need no scan each time; but of more than FAIR_MOST such indexes the one that was used least
+ * recently is dropped.
  *
  * Cost: O(log n) for each change of a dehydrator under the prefix; for SET and DROP of any key one
  * look-up for each distinct length of the prefixes. Nothing without an index. */
@@ -96,8 +97,8 @@ struct fair_hooks {
 /* Is the policy's name a prefix followed by '*'? */
 bool fair_prefix_ok(struct bytes name);
 
-/* Returns the index of this prefix (without '*'); creates it if there is none. Borrowed until
- * fair_run, which may drop it. */
+/* Returns the index of this prefix (without '*'); creates it if there is none. Borrowed until the
+ * next fair_run or fair_use, which may drop it, or until the data is replaced. */
 struct fair_index *fair_use(struct store *store, unsigned db, struct bytes prefix, msec now);
 /* Continues the scan or check of the index for about `budget` buckets, and begins a scan if the
  * index has no nodes. Returns the new state. */

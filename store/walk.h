@@ -1,5 +1,6 @@
-/* walk: the effects that build a value from nothing. Snapshots, COPY, DUMP and stored results are
- * all made from these effects, so that each type is described once. */
+/* walk: the effects that build a value from nothing. Snapshots, COPY, stored results and payloads
+ * in this server's own format are all made from these effects, so that each type is described
+ * once. */
 #ifndef STORE_WALK_H
 #define STORE_WALK_H
 

@@ -3,7 +3,9 @@
  *
  *     entry of a stream    delivered to a group n times without XACK: copied to the stream `key`,
  *                          and no longer pending in this group
- *     element              claimed n times: moved to the dehydrator or stream `key` */
+ *     element              claimed n times: moved to the dehydrator or stream `key`
+ *
+ * A missing `key` is created, as a stream for entries and as a dehydrator for elements. */
 #ifndef STORE_TXN_DEAD_LETTER_H
 #define STORE_TXN_DEAD_LETTER_H
 

@@ -209,8 +209,9 @@ enum member_fate txn_member_expire(struct txn *txn, struct entry *entry, struct 
 bool txn_member_persist(struct txn *txn, struct entry *entry, struct bytes member);
 
 /* ---- policies: txn_policy.c ---- */
-/* Sets a policy. In a client's transaction a policy that changes existing keys becomes pending,
- * whatever policy->pending says, and a policy with equal options changes nothing. */
+/* Sets a policy. In a replay policy->pending stays as it is. Otherwise a policy with equal options
+ * changes nothing; any other is pending if there are keys, and it changes existing ones or replaces
+ * a pending policy. */
 void txn_policy_set(struct txn *txn, struct bytes name, const struct policy *policy);
 bool txn_policy_drop(struct txn *txn, struct bytes name); /* false if there is none */
 
@@ -259,7 +260,8 @@ void txn_string_unshare(struct txn *txn, struct entry *entry);
 /* Returns the end of the right to refresh the value of this key, which may be missing; 0 if no
  * client holds it. Rights are not data: they are neither recorded nor copied (refreshers.h). */
 msec txn_refresh_until(const struct txn *txn, struct bytes key);
-/* Grants the right to the caller, until `until` or until the value is set or deleted. */
+/* Grants the right to the caller, until `until` or until the value is set or deleted. Has no effect
+ * if the database has REFRESHERS_MOST rights of other keys. */
 void txn_refresh_begin(struct txn *txn, struct bytes key, msec until);
 /* Ends the right to make a missing key's value; clients that wait for the key try again. */
 void txn_refresh_give_up(struct txn *txn, struct bytes key);

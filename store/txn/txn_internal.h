@@ -88,9 +88,10 @@ msec txn_life_at(struct txn *txn, const struct entry *entry, struct lifetime lif
 /* Ends what is over by now: the pause, the spans of remembered ids and, if there are no elements,
  * the rate. Ends about `limit` of these, and returns how many. */
 size_t txn_rede_end_spans(struct txn *txn, struct entry *entry, size_t limit);
-/* txn_rede_keep_counts keeps the counts of a dehydrator for a while if it is dropped because it
- * became empty. txn_rede_resume_counts lets a dehydrator that is added at the same key continue
- * these counts, unless it has counts of its own. */
+/* txn_rede_keep_counts keeps the counts of a dehydrator for a while (drained.h) if it is dropped
+ * because it became empty, unless store->keeps_counts is false. txn_rede_resume_counts lets a
+ * dehydrator that is added at the same key continue these counts, unless it has counts of its
+ * own. */
 void txn_rede_keep_counts(struct txn *txn, struct entry *entry);
 void txn_rede_resume_counts(struct txn *txn, struct entry *entry);
 /* Records "rede.due" if elements have become due since the last announcement. The event is not
