@@ -33,8 +33,8 @@ struct policy_fault {
 
 /* Parses the words of POLICY SET; words[0] is the name. Options that the words leave out are copied
  * from the policy of this name in `policies`, if there is one. Names of keys are borrowed from that
- * policy and from the words. Returns false if a word is invalid; `fault` then contains the word and
- * the reason. */
+ * policy and from the words. Returns false if a word is invalid, or if the options do not agree
+ * with one another; `fault` then contains the reason, and the word if there is one. */
 bool policy_read(const struct bytes *words, size_t count, const struct policies *policies,
                  struct policy *policy, struct policy_fault *fault);
 

@@ -182,9 +182,9 @@ bool txn_key_move(struct txn *txn, struct entry *entry, unsigned db);
  * empty, drops the key ("del" if it existed) and returns NULL. */
 struct entry *txn_key_store(struct txn *txn, struct bytes key, struct object object,
                             enum event event);
-/* As txn_key_store, for a value made elsewhere (RESTORE, import). It must not be empty, has its own
- * deadlines, and no policy changes it. `at` is the key's deadline or NEVER. Events "new" and
- * "restore". */
+/* As txn_key_store, for a value made elsewhere (RESTORE, import), which must not be empty. Its
+ * members keep the deadlines that they have: MEMBERTTL does not apply, but other policies do. `at`
+ * is the key's deadline or NEVER. Events "new" and "restore". */
 struct entry *txn_key_restore(struct txn *txn, struct bytes key, struct object object, msec at);
 /* Sets idle time or frequency (0 to 255), whichever the store keeps; -1 leaves it unchanged. */
 void txn_key_accessed(struct txn *txn, struct entry *entry, int64_t idle_seconds, int frequency);

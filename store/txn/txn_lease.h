@@ -12,7 +12,7 @@ void txn_lease_take(struct txn *txn, struct entry *entry, const struct holder *h
  * into the lease. */
 bool txn_lease_drop(struct txn *txn, struct entry *entry, struct bytes owner);
 /* Moves the ends of all leases by as much as the server's clock was set, so that the time left of
- * each stays the same. Begins and ends the calls of txn itself. O(keys that have a deadline inside
+ * each stays the same. Begins and ends the calls of txn itself. O(holders + keys that are due
  * before the last lease ends) */
 void txn_lease_shift(struct txn *txn, msec by);
 
