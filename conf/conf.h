@@ -216,9 +216,9 @@ bool conf_load_text(struct conf *conf, const char *text, size_t len, const char 
  *     expired [FILE] [--name value ...]... -    also reads standard input
  *
  * The first argument is a file unless it begins with "-". The word after a name is its value, even
- * if it begins with "--"; further values extend to the next word that does. A yes-or-no option may
- * be the last word or stand before another name: it is then yes. Errors are as for conf_load_file.
- * The caller handles --help and --version.
+ * if it begins with "--"; further values extend to the next word that does. But as the last word,
+ * or before another name, a yes-or-no option is yes, and `save` is empty. Errors are as for
+ * conf_load_file. The caller handles --help and --version.
  *
  * If the file or standard input sets `appendonly no` and nothing sets `save`, `save` gets Redis'
  * default save points. */
@@ -261,11 +261,11 @@ char *conf_get(const struct conf *conf, const struct conf_option *option);
 
 void conf_write_example(FILE *to);
 /* Rewrites conf->file for CONFIG REWRITE, and replaces it as conf_replace_file does; creates it if
- * it is missing. Comments and the order of lines stay, but of several lines of an option only one
- * does. Options that differ from their defaults and have no line yet are appended, and so are those
- * that an included file sets, to override it. Fails if there is no conf->file, if an included file
- * defines users, or on an error of the system. The error is then only the reason, such as
- * "Permission denied". */
+ * it is missing. Comments and the order of lines stay, but several lines of an option become one,
+ * unless the option consists of lines (CONF_LINES). Options that differ from their defaults and
+ * have no line yet are appended, and so are those that an included file sets, to override it. Fails
+ * if there is no conf->file, if an included file defines users, or on an error of the system. The
+ * error is then only the reason, such as "Permission denied". */
 bool conf_rewrite(const struct conf *conf, struct conf_error *error);
 /* Replaces a file atomically: readers see the old or the new text, never a part of either. Keeps
  * the mode, and the owner if the process may set it. A new file is private to its owner. A symbolic

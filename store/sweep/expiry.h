@@ -7,11 +7,11 @@
 #include "store/base/instant.h"
 #include "store/store.h"
 
-/* Removes about `budget` expired keys and members, as one transaction, and returns the work done:
- * one for each, also for each key that is revealed, and at least one for a dehydrator whose
- * elements are announced. A collection that expires as a whole counts as all its members. Up to 64
- * members with equal deadlines are removed together, whatever the budget. A result below `budget`
- * means that nothing is left to do. */
+/* Removes about `budget` expired keys and members, as one transaction. Returns the work done: one
+ * for each of them, for each hidden key that is revealed, and for each dehydrator whose elements
+ * are announced. A collection that expires as a whole counts as all its members. Up to 64 members
+ * with equal deadlines are removed together, whatever the budget. A result below `budget` means
+ * that nothing is left to do. */
 size_t expiry_run(struct store *store, msec now, size_t budget);
 
 /* Handles the first due item of the transaction's database. There must be one. Depending on the

@@ -14,9 +14,9 @@ struct object string_of_blob(struct blob *blob); /* takes ownership */
 /* Sets another text, in the same block if that has about the right size. `text` may be part of the
  * old one. The soft deadline stays. */
 void string_set(struct object *object, struct bytes text);
-/* Overwrites the bytes of the text from `offset` on with `data`. A text that ends before the last
- * of them grows; zeros fill a gap between its old end and `offset`. `data` must not point into the
- * object. If memory runs out, or the text would reach 4 GiB, returns false and changes nothing. */
+/* Overwrites the bytes of the text from `offset` on with `data`. If the text is too short it grows,
+ * and zeros fill a gap between its old end and `offset`. `data` must not point into the object. If
+ * memory runs out, or the text would reach 4 GiB, returns false and changes nothing. */
 bool string_overwrite(struct object *object, size_t offset, struct bytes data);
 
 /* Returns the soft deadline, from which on the value is stale; NEVER if there is none, and for
