@@ -9,7 +9,10 @@
 #include "store/mem/mem.h"
 #include "store/struct/dict.h"
 
-enum { SCHEDULES_MAX = 1024, ZONE_BYTES_MAX = 2 << 20 };
+enum {
+    SCHEDULES_MAX = 1024,
+    ZONE_BYTES_MAX = 16 << 20, /* above what all zones of tzdata take, with all their other names */
+};
 
 struct known_zone {
     struct zone *zone;

@@ -200,6 +200,18 @@ def a_reload_reads_newer_files():
         wait_for(lambda: next_noon(raw, "Here") == [instant("2026-01-01 03:00")])
 
 
+@test
+def every_zone_is_read_once():
+    """Tenants in all countries of the world use a few hundred zones."""
+    with folder() as path:
+        copied, moved = f"{path}/zones", f"{path}/moved"
+        shutil.copytree(SYSTEM, copied, symlinks=True)
+        with Daemon(env={**os.environ, "TZDIR": copied}) as daemon, daemon.raw() as raw:
+            found = [next_noon(raw, zone) for zone in zones()]
+            os.rename(copied, moved)
+            equal([next_noon(raw, zone) for zone in zones()], found)
+
+
 # --- against the oracle ------------------------------------------------------------------------------
 
 
