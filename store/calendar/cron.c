@@ -109,6 +109,8 @@ static bool parse_item(const struct field *field, struct bytes item, struct valu
         struct bytes end = text, begin = take_until(&end, '-', &is_range);
         if (has_step && !is_range)
             return refuse(fault, field, item, "has a step without a range, or * before it");
+        if (is_range && (begin.len == 0 || end.len == 0))
+            return refuse(fault, field, item, "is a range without a begin or an end");
         if (!parse_value(field, begin, &low, fault)) return false;
         high = low;
         if (is_range && !parse_value(field, end, &high, fault)) return false;
