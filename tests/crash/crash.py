@@ -18,8 +18,8 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 
 # pylint: disable=wrong-import-position,unused-import
-from daemon import (BINARY, NOON, ROOT, Daemon, Raw, Skipped, die_with_parent, encode, equal, fork,
-                    kill_child, main, own, random_seed, read_reply, test, wait_for)
+from daemon import (BINARY, NOON, REPLY_SECONDS, ROOT, Daemon, Raw, Skipped, die_with_parent, encode, equal, fork,
+                    happens, kill_child, main, own, random_seed, read_reply, test, wait_for)
 from process import kill_and_wait
 
 FAULT = os.path.join(os.environ.get("BUILD") or os.path.join(ROOT, "build"), "tests", "crash",
@@ -189,7 +189,7 @@ class Kept(Daemon):
         """Waits until the plan has killed the daemon."""
         process, self.process = self.process, None
         try:
-            equal(process.wait(timeout=self.START_SECONDS), KILLED, "exit status")
+            equal(process.wait(), KILLED, "exit status")
         finally:
             kill_and_wait(process)
 
@@ -203,7 +203,7 @@ class Kept(Daemon):
     def refuses(self, *words, options=()):
         """The daemon must not start, and its output must contain these words."""
         done = subprocess.run([*self.arguments(), *options], capture_output=True, text=True,
-                              env=self.env, cwd=self.dir, timeout=self.START_SECONDS,
+                              env=self.env, cwd=self.dir,
                               preexec_fn=die_with_parent)
         said = done.stdout + done.stderr
         assert done.returncode > 0, f"it ended with status {done.returncode}:\n{said}"
@@ -224,7 +224,7 @@ class Kept(Daemon):
             equal(raw.call("DEBUG", "CHECK"), b"+OK\r\n")
             return raw.call("DEBUG", "DIGEST")
 
-    def await_quiet(self, seconds=10):
+    def await_quiet(self, seconds=40):
         """Waits until no rewrite and no snapshot is under way or scheduled."""
         def quiet():
             info = self.info()

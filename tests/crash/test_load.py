@@ -112,7 +112,7 @@ def refuses(source, until, *words, now=None):
         os.mkdir(empty)
         done = subprocess.run(
             [*daemon.arguments(), "--unixsocket", os.path.join(empty, "socket"), "--dir", empty,
-             *arguments(source, until)], capture_output=True, text=True, timeout=60, check=False)
+             *arguments(source, until)], capture_output=True, text=True, check=False)
     said = done.stdout + done.stderr
     assert done.returncode > 0, said
     for word in words:
@@ -239,7 +239,7 @@ def a_start_with_until_is_a_start_of_its_own():
             equal((value(daemon), value(daemon, "more")), (bulk("a"), bulk("x")))
             daemon.stop()
             done = subprocess.run([*daemon.arguments(), *arguments(source, first)],
-                                  capture_output=True, text=True, timeout=60, check=False)
+                                  capture_output=True, text=True, check=False)
             assert done.returncode > 0 and "already has data" in done.stdout + done.stderr, done
             daemon.start()
         equal(value(source), bulk("b"))
@@ -417,7 +417,7 @@ def lose_power_at(number, least):
             source.await_quiet()
             source.call("CONFIG", "SET", "journal-keep", "1")
             source.tick(1000)
-            wait_for(lambda: kept(source) == 0, 3)
+            wait_for(lambda: kept(source) == 0)
         except (OSError, AssertionError):
             pass
         if source.plan.acted == 0:

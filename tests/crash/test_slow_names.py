@@ -8,8 +8,8 @@ import sys
 
 sys.path.insert(1, sys.path[0] + "/../lib")
 from crash import FAULT, preload
-from daemon import Daemon, encode, equal, free_port, main, own, wait_for
-from followers import SECONDS, await_linked, call, follow, role
+from daemon import REPLY_SECONDS, Daemon, encode, equal, free_port, main, own, wait_for
+from followers import await_linked, call, follow, role
 
 SHIM = os.path.join(os.path.dirname(FAULT), "slow_names.so")
 QUICK = ("--repl-diskless-sync-delay", "0")
@@ -29,7 +29,7 @@ class Unnamed(Daemon):
         super().start()
 
     def await_question(self):
-        assert wait_for(lambda: os.path.exists(self.fifo + ".asked"), SECONDS), self.log()
+        assert wait_for(lambda: os.path.exists(self.fifo + ".asked")), self.log()
 
     def has_reader(self):
         """Does the resolver wait for an answer? If so, it gets it."""
@@ -40,11 +40,11 @@ class Unnamed(Daemon):
         return True
 
     def answer(self):
-        assert wait_for(self.has_reader, SECONDS), self.log()
+        assert wait_for(self.has_reader), self.log()
 
     def await_end_of_search(self):
         """The FIFO has no reader any more."""
-        assert wait_for(lambda: not self.has_reader(), SECONDS)
+        assert wait_for(lambda: not self.has_reader())
 
 
 @own
@@ -99,7 +99,7 @@ def failover_to_a_name_holds_up_its_own_client_alone():
                 equal(other.call("DEBUG", "CHECK"), b"+OK\r\n")
             master.answer()
             equal(client.reply(), b"+OK\r\n")
-        assert wait_for(lambda: role(replica)[0] == b"master", SECONDS), replica.log()
+        assert wait_for(lambda: role(replica)[0] == b"master"), replica.log()
         await_linked(master)
 
 
@@ -130,7 +130,7 @@ def failover_in_multi_resolves_no_name():
 
 
 def assert_listens(port, request, answer):
-    with socket.create_connection(("127.0.0.1", port), SECONDS) as link:
+    with socket.create_connection(("127.0.0.1", port), REPLY_SECONDS) as link:
         link.sendall(request)
         assert link.recv(100).startswith(answer)
 
@@ -166,7 +166,7 @@ def a_reload_that_changes_bind_holds_up_nobody():
         daemon.await_question()
         equal(call(daemon, "CONFIG", "GET", "bind")[1], b"127.0.0.1")
         daemon.answer()
-        assert wait_for(lambda: "Configuration reloaded" in daemon.log(), SECONDS), daemon.log()
+        assert wait_for(lambda: "Configuration reloaded" in daemon.log()), daemon.log()
         equal(call(daemon, "CONFIG", "GET", "bind")[1], b"slow.test")
         assert_listens(daemon.port, b"PING\r\n", b"+PONG")
 

@@ -118,7 +118,7 @@ def shut_down(daemon, *how):
         said = raw.rest()
     equal(said, b"", "SHUTDOWN")
     process, daemon.process = daemon.process, None
-    equal(process.wait(timeout=10), 0, "the status at the end")
+    equal(process.wait(), 0, "the status at the end")
 
 
 @test
@@ -153,7 +153,7 @@ def no_request_runs_after_the_last_snapshot():
             raw.send(encode("SET", "a", "1") + encode("SHUTDOWN") + encode("SET", "b", "1"))
             equal(raw.rest(), OK, "an answer only to what the snapshot has")
         process, daemon.process = daemon.process, None
-        equal(process.wait(timeout=10), 0)
+        equal(process.wait(), 0)
         daemon.start()
         equal(daemon.call("DBSIZE"), b":1\r\n")
 
@@ -223,7 +223,7 @@ def forced_stop_ends_without_the_snapshot_that_fails():
         daemon.call("SET", "a", "1")
         daemon.plan.set(1, EIO, calls(WRITE), last=EVER)
         daemon.process.send_signal(signal.SIGTERM)
-        equal(daemon.process.wait(30), 0)
+        equal(daemon.process.wait(), 0)
         assert "Stopping without a snapshot" in daemon.log(), daemon.log()
         daemon.plan.heal()
         daemon.start()

@@ -10,14 +10,13 @@ import subprocess
 import tempfile
 
 from oracle import ORACLE
-from server import Raw, Server
+from server import REPLY_SECONDS, Raw, Server
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BINARY = os.path.abspath(os.environ.get("EXPIRED") or os.path.join(ROOT, "expired"))
 SHIM_SOURCE = os.path.join(ROOT, "tests/diff/clock_shim.c")
 SHIM = os.path.join(os.environ.get("BUILD") or os.path.join(ROOT, "build"),
                     "tests/diff/clock_shim.so")
-REPLY_SECONDS = 5
 OPTIONS = ["--port", "0", "--save", "", "--appendonly", "no", "--enable-debug-command", "yes",
            "--notify-keyspace-events", "KEAnm"]
 

@@ -9,9 +9,9 @@ import urllib.error
 import urllib.request
 
 from oracle import missing
-from process import die_with_parent, folder, free_port, wait_for
+from process import PATIENCE, die_with_parent, folder, free_port, wait_for
 
-SECONDS = 30
+SECONDS = 30 * PATIENCE
 
 
 def programs():
@@ -36,7 +36,7 @@ class Browser:
             preexec_fn=die_with_parent, start_new_session=True,
             env=dict(os.environ, HOME=self.folder.name))
         try:
-            assert wait_for(self.answers, SECONDS), "chromedriver does not answer"
+            assert wait_for(self.answers), "chromedriver does not answer"
             self.begin(chromium)
         except BaseException:
             self.end()

@@ -10,12 +10,12 @@ import subprocess
 import redis
 from redis.cluster import ClusterNode, RedisCluster
 
-from daemon import Skipped, equal, free_port, version_of, wait_for
+from daemon import REPLY_SECONDS, Skipped, equal, free_port, version_of, wait_for
 from engines import SYNCED, Engine, host
+from process import PATIENCE
 from redis_cli import ENVIRONMENT
 
-NODE_MSEC = 1500
-SECONDS = 40
+NODE_MSEC = int(1500 * PATIENCE)  # a node that other processes delay is not failing
 OPTIONS = ("--cluster-enabled", "yes", "--cluster-node-timeout", str(NODE_MSEC),
            "--cluster-replica-validity-factor", "0", "--cluster-allow-replica-migration", "no",
            "--repl-diskless-sync-delay", "0")
@@ -60,7 +60,7 @@ def require_migrations():
 def redis_cli(*words):
     """The output of redis-cli --cluster."""
     done = subprocess.run(["redis-cli", "--cluster", *map(str, words)], capture_output=True, text=True,
-                          stdin=subprocess.DEVNULL, timeout=2 * SECONDS, env=ENVIRONMENT)
+                          stdin=subprocess.DEVNULL, env=ENVIRONMENT)
     equal(done.returncode, 0, done.stdout + done.stderr)
     return done.stdout
 
@@ -90,7 +90,7 @@ class Cluster:
 
     def client(self):
         return RedisCluster(startup_nodes=[ClusterNode("127.0.0.1", node.port) for node in
-                                           self.running()], socket_timeout=20)
+                                           self.running()], socket_timeout=REPLY_SECONDS)
 
     def running(self):
         return [node for node in self.nodes if node.is_running()]
@@ -111,7 +111,7 @@ class Cluster:
         return masters == self.MASTERS
 
     def await_ready(self):
-        assert wait_for(self.is_ready, SECONDS, 0.05), self.logs()
+        assert wait_for(self.is_ready, nap=0.05), self.logs()
 
     def replication(self, role):
         """INFO replication of each node with this role."""
@@ -127,7 +127,7 @@ class Cluster:
         def is_copied():
             return all(its["slave_repl_offset"] >= written[its["master_replid"]]
                        for its in self.replication("slave"))
-        assert wait_for(is_copied, SECONDS, 0.05), (written, list(self.replication("slave")))
+        assert wait_for(is_copied, nap=0.05), (written, list(self.replication("slave")))
 
     def fail_over(self, node):
         """Kills a master and returns when its replica has taken over."""
@@ -143,7 +143,7 @@ class Cluster:
         words = [slot for bounds in ranges for slot in bounds]
         with source.redis() as client:
             client.execute_command("CLUSTER", "MIGRATESLOTS", "SLOTSRANGE", *words, "NODE", target.id)
-            assert wait_for(lambda: migration_state(client) in ("success", "failed", "cancelled"), SECONDS), self.logs()
+            assert wait_for(lambda: migration_state(client) in ("success", "failed", "cancelled")), self.logs()
             equal(migration_state(client), "success", self.logs())
         self.await_ready()
 

@@ -11,7 +11,7 @@ import sys
 # pylint: disable=unused-import
 from oracle import ORACLE, Skipped, closing_line, oracle, version_of  # noqa: F401
 from process import (  # noqa: F401
-    check_killed, die_with_parent, folder, fork, free_port, kill_child, wait_for)
+    check_killed, die_with_parent, folder, fork, free_port, happens, kill_child, wait_for)
 from resp import encode, plain, read_reply  # noqa: F401
 from server import IN_RESP3, REPLY_SECONDS, Raw, Server  # noqa: F401
 from testing import equal, main, random_seed, test  # noqa: F401

@@ -71,7 +71,7 @@ def check_restart(server, content):
     with server.redis() as client:
         before = content(client)
         # While a sync takes long, the host keeps acknowledged writes in memory for up to two seconds.
-        assert wait_for(lambda: client.info("persistence").get("aof_buffer_length", 0) == 0, 10)
+        assert wait_for(lambda: client.info("persistence").get("aof_buffer_length", 0) == 0)
     server.kill()
     server.start()
     with server.redis() as client:

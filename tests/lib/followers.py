@@ -5,8 +5,6 @@ import threading
 
 from daemon import equal, plain, read_reply, wait_for
 
-SECONDS = 20
-
 
 def call(server, *words):
     """The reply to one command on a connection of its own, as a Python value."""
@@ -30,13 +28,13 @@ def offset(server):
     return found[1] if found[0] == b"master" else found[4] if found[3] == b"connected" else -1
 
 
-def await_linked(*replicas, seconds=SECONDS):
+def await_linked(*replicas, seconds=40):
     for replica in replicas:
         assert wait_for(lambda one=replica: is_linked(one), seconds), \
             f"{role(replica)}\n{replica.log()}"
 
 
-def await_caught_up(master, *replicas, seconds=SECONDS):
+def await_caught_up(master, *replicas, seconds=40):
     """Waits until they have all that the master has written up to now."""
     end = offset(master)
     for replica in replicas:
@@ -47,7 +45,7 @@ def await_caught_up(master, *replicas, seconds=SECONDS):
 def follow(replica, master):
     """Returns when the replica is in step with the stream."""
     equal(call(replica, "REPLICAOF", "127.0.0.1", master.port), b"OK")
-    assert wait_for(lambda: is_linked(replica) and role(master)[2] != [], SECONDS), replica.log()
+    assert wait_for(lambda: is_linked(replica) and role(master)[2] != []), replica.log()
 
 
 class Load:

@@ -6,7 +6,7 @@ import socket
 import ssl
 
 import prometheus
-from daemon import ROOT, Daemon, free_port
+from daemon import REPLY_SECONDS, ROOT, Daemon, free_port
 
 PAGE = os.path.join(ROOT, "doc", "metrics.md")
 
@@ -45,12 +45,12 @@ class Port(Daemon):
         self.http = ("127.0.0.1", free_port())
         super().__init__("--metrics-port", str(self.http[1]), *options, **more)
 
-    def connect(self, timeout=20):
-        return socket.create_connection(self.http, timeout)
+    def connect(self):
+        return socket.create_connection(self.http, REPLY_SECONDS)
 
-    def exchange(self, data, timeout=20):
+    def exchange(self, data):
         """Sends the bytes; what comes until the server closes."""
-        with self.connect(timeout) as connection:
+        with self.connect() as connection:
             connection.sendall(data)
             return rest_of(connection)
 

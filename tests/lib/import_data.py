@@ -106,7 +106,7 @@ def refused(directory, *options):
     before = sorted(glob.glob(directory + "/**", recursive=True))
     done = subprocess.run(
         [BINARY, "--port", "0", "--unixsocket", directory + "/socket", "--dir", directory,
-         "--appendonly", "yes", *options], capture_output=True, text=True, timeout=60,
+         "--appendonly", "yes", *options], capture_output=True, text=True,
         preexec_fn=die_with_parent)
     equal(done.returncode, 1, done.stdout + done.stderr)
     equal(done.stderr.count("\n"), 1, done.stderr)

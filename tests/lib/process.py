@@ -35,8 +35,15 @@ def folder():
     return tempfile.TemporaryDirectory(prefix=FOLDER_PREFIX, ignore_cleanup_errors=True)
 
 
-def wait_for(condition, seconds=10 * PATIENCE, nap=0.005):
-    """The condition's first true value, or its last one after this many seconds."""
+def wait_for(condition, seconds=40, nap=0.005):
+    """The condition's first true value, or its last one after this many seconds, times PATIENCE. The default suits each
+    wait for what must happen: only a test that fails takes so long."""
+    return happens(condition, seconds * PATIENCE, nap)
+
+
+def happens(condition, seconds, nap=0.005):
+    """The same within this many seconds of real time, for what must not happen: a slow machine sees less of it, and
+    fails no test."""
     limit = time.monotonic() + seconds
     while not (found := condition()) and time.monotonic() < limit:
         time.sleep(nap)  # between two looks; the condition ends the wait

@@ -9,9 +9,8 @@ import struct
 import subprocess
 import termios
 
-from daemon import die_with_parent, equal
+from daemon import REPLY_SECONDS, die_with_parent, equal
 
-SECONDS = 20
 # No history and no settings of the user who runs the tests.
 ENVIRONMENT = {**os.environ, "TERM": "xterm", "REDISCLI_HISTFILE": "/dev/null",
                "REDISCLI_RCFILE": "/dev/null"}
@@ -20,7 +19,7 @@ ENVIRONMENT = {**os.environ, "TERM": "xterm", "REDISCLI_HISTFILE": "/dev/null",
 def run(daemon, *arguments, given=b"", status=0, tcp=False):
     """The output of redis-cli if it is not a terminal. Without `status` any exit status is accepted."""
     where = ["-p", str(daemon.port)] if tcp else ["-s", daemon.path]
-    done = subprocess.run(["redis-cli", *where, *arguments], capture_output=True, timeout=SECONDS,
+    done = subprocess.run(["redis-cli", *where, *arguments], capture_output=True,
                           input=given.encode() if isinstance(given, str) else given, env=ENVIRONMENT)
     out = (done.stdout + done.stderr).decode("utf-8", "replace")
     assert status in (None, done.returncode), f"status {done.returncode} of {arguments}: {out}"
@@ -55,7 +54,7 @@ class Terminal:
         os.close(self.screen)
 
     def more(self):
-        assert select.select([self.screen], [], [], SECONDS)[0], f"nothing after {self.shown!r}"
+        assert select.select([self.screen], [], [], REPLY_SECONDS)[0], f"nothing after {self.shown!r}"
         try:
             data = os.read(self.screen, 1 << 16)
         except OSError:  # EIO: the other end is closed
@@ -92,4 +91,4 @@ class Terminal:
         """Sends Ctrl-C, which ends modes that otherwise run forever."""
         self.interrupt()
         self.rest()
-        equal(self.process.wait(SECONDS), -signal.SIGINT)
+        equal(self.process.wait(), -signal.SIGINT)

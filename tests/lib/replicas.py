@@ -3,7 +3,7 @@ daemon and followers."""
 from contextlib import ExitStack, contextmanager
 
 from daemon import NOON, Daemon, equal, wait_for
-from followers import SECONDS, await_caught_up, await_linked
+from followers import await_caught_up, await_linked
 
 OPTIONS = ("--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1")
 
@@ -71,7 +71,7 @@ class Member(Daemon):
         return self.call("DEBUG", "DIGEST")
 
 
-def check_same(master, *replicas, seconds=SECONDS):
+def check_same(master, *replicas, seconds=40):
     if master.now:
         master.step(0)  # the master has nothing left to remove, which it would send later
     await_caught_up(master, *replicas, seconds=seconds)

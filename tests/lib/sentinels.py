@@ -11,12 +11,13 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 from redis.sentinel import Sentinel as Sentinels
 
-from daemon import ORACLE, Daemon, Server, equal, free_port, version_of, wait_for
+from daemon import ORACLE, REPLY_SECONDS, Daemon, Server, equal, free_port, version_of, wait_for
 from oracle import ORACLE_VERSION, missing
+from process import PATIENCE
 
 SENTINEL = os.environ.get("SENTINEL") or os.path.join(os.path.dirname(ORACLE), "redis-sentinel")
 NAME = "shop"  # of the master, for sentinels
-DOWN_MSEC = 500
+DOWN_MSEC = int(500 * PATIENCE)  # a server that other processes delay is not down
 
 
 def sentinel_binary():
@@ -112,7 +113,7 @@ class Sentinel(Server):
         assert self.is_ready(), "the sentinel did not start:\n" + self.log()
 
     def redis(self):
-        return redis.Redis(unix_socket_path=self.path, socket_timeout=10, decode_responses=True)
+        return redis.Redis(unix_socket_path=self.path, socket_timeout=REPLY_SECONDS, decode_responses=True)
 
     def master(self):
         return self.redis().sentinel_master(NAME)
@@ -147,13 +148,13 @@ class Group:
         self.nodes = [master]
         for _ in range(replicas):
             self.nodes.append(stack.enter_context(Node(replicaof=master.port)))
-        assert wait_for(lambda: all(node.is_synced() for node in self.nodes[1:]), 20)
+        assert wait_for(lambda: all(node.is_synced() for node in self.nodes[1:]))
         if self.prepare is not None:
             self.prepare(self.nodes)
         for _ in range(sentinels):
             self.sentinels.append(stack.enter_context(
                 Sentinel(master.port, sentinels // 2 + 1, self.options, self.binary)))
-        assert wait_for(self.is_known, 20, 0.05), [one.master() for one in self.sentinels]
+        assert wait_for(self.is_known, nap=0.05), [one.master() for one in self.sentinels]
 
     def is_known(self):
         """Does each sentinel know the replicas and the other sentinels?"""
@@ -165,21 +166,21 @@ class Group:
     def node_at(self, port):
         return next(node for node in self.nodes if node.port == port)
 
-    def wait_for_other_master(self, port, seconds=30):
+    def wait_for_other_master(self, port):
         """The node to which all sentinels send clients, when it is no longer the one at `port`."""
         def moved():
             ports = {one.master()["port"] for one in self.sentinels}
             return len(ports) == 1 and ports != {port}
-        assert wait_for(moved, seconds, 0.02), self.logs()
+        assert wait_for(moved, nap=0.02), self.logs()
         return self.node_at(self.sentinels[0].master()["port"])
 
-    def wait_for_replicas(self, master, seconds=30):
+    def wait_for_replicas(self, master):
         """All other nodes follow it."""
         others = [node for node in self.nodes if node is not master and node.is_running()]
         def follow():
             return all(node.info().get("master_port") == master.port and node.is_synced()
                        for node in others)
-        assert wait_for(follow, seconds, 0.05), self.logs()
+        assert wait_for(follow, nap=0.05), self.logs()
 
     def logs(self):
         return "\n".join(f"--- {one.port}\n{one.log()}" for one in [*self.nodes, *self.sentinels])
@@ -191,7 +192,7 @@ class Group:
 def clients_of(group):
     """redis-py's view: a client that finds the master, and one that finds replicas."""
     addresses = [("127.0.0.1", one.port) for one in group.sentinels]
-    found = Sentinels(addresses, socket_timeout=5)
+    found = Sentinels(addresses, socket_timeout=REPLY_SECONDS)
     return found.master_for(NAME), found.slave_for(NAME, **asks_again())
 
 
@@ -202,30 +203,37 @@ def write_until(master, key, value):
             return master.set(key, value)
         except redis.RedisError:
             return False
-    assert wait_for(done, 20, 0.05), key
+    assert wait_for(done, nap=0.05), key
+
+
+def figures(group, master):
+    """[(what a sentinel says in SENTINEL MASTERS and SENTINEL REPLICAS, what it should say)]"""
+    others, found = {node.port: node for node in group.nodes if node is not master}, []
+    for one in group.sentinels:
+        state = one.redis().sentinel_masters()[NAME]
+        found += [((state["ip"], state["port"], state["flags"]), ("127.0.0.1", master.port, "master")),
+                  (state["runid"], master.info("server")["run_id"]),
+                  (state["num-slaves"], len(others)),
+                  (state["num-other-sentinels"], len(group.sentinels) - 1)]
+        for replica in one.replicas():
+            node = others[replica["port"]]
+            found += [(replica["runid"], node.info("server")["run_id"]),
+                      (replica["slave-priority"], node.info()["slave_priority"]),
+                      (replica["replica-announced"], "1")]
+    return found
 
 
 def check_figures(group, master):
-    """What operators see in SENTINEL MASTERS and SENTINEL REPLICAS."""
-    others = {node.port: node for node in group.nodes if node is not master}
-    for one in group.sentinels:
-        state = one.redis().sentinel_masters()[NAME]
-        equal((state["ip"], state["port"], state["flags"]), ("127.0.0.1", master.port, "master"))
-        equal(state["runid"], master.info("server")["run_id"])
-        equal(state["num-slaves"], len(others))
-        equal(state["num-other-sentinels"], len(group.sentinels) - 1)
-        for replica in one.replicas():
-            node = others[replica["port"]]
-            equal(replica["runid"], node.info("server")["run_id"])
-            equal(replica["slave-priority"], node.info()["slave_priority"])
-            equal(replica["replica-announced"], "1")
+    """What operators see, once each sentinel has asked each server."""
+    assert wait_for(lambda: all(said == wanted for said, wanted in figures(group, master)), nap=0.05), \
+        figures(group, master)
 
 
 def fails_over_after_kill(group, client):
     """The write that two servers have survives; the file says the new role."""
     old = group.nodes[0]
     client.set("k", "before")
-    equal(client.execute_command("WAIT", 2, 5000), 2)
+    equal(client.execute_command("WAIT", 2, 0), 2)
     old.kill()
     new = group.wait_for_other_master(old.port)
     equal(new.redis().get("k"), b"before")
@@ -247,7 +255,7 @@ def old_master_comes_back(group, new):
     assert f"replicaof 127.0.0.1 {new.port}" in old.config_text(), old.config_text()
     assert wait_for(lambda: all(
         {one["master-link-status"] for one in each.replicas()} == {"ok"}
-        for each in group.sentinels), 20, 0.05)
+        for each in group.sentinels), nap=0.05)
     check_figures(group, new)
 
 
@@ -267,4 +275,4 @@ def move_clients(sentinel):
             return sentinel.redis().execute_command("SENTINEL", "FAILOVER", NAME)
         except redis.ResponseError:
             return False
-    assert wait_for(fails_over, 15, 0.05), sentinel.replicas()
+    assert wait_for(fails_over, nap=0.05), sentinel.replicas()

@@ -163,7 +163,7 @@ class Server:
     """A server process with a folder of its own, from `with`, or from open to clean. `arguments`
     is the command line; it uses `path`, the Unix socket."""
 
-    START_SECONDS = 20 * PATIENCE
+    START_SECONDS = 20  # times PATIENCE
     start_nap = 0.005  # seconds between two tries to connect
     env = stdin = process = None
     prepare = staticmethod(die_with_parent)  # runs in the child before exec
@@ -230,7 +230,7 @@ class Server:
     def answer(self):
         """To PING; None if it does not listen."""
         try:
-            with Raw(self.path, self.START_SECONDS) as raw:
+            with Raw(self.path, self.START_SECONDS * PATIENCE) as raw:
                 return raw.call("PING")
         except OSError:
             return None
@@ -253,7 +253,7 @@ class Server:
         process, self.process = self.process, None
         process.send_signal(with_signal)
         try:
-            status = process.wait(timeout=self.START_SECONDS)
+            status = process.wait(timeout=self.START_SECONDS * PATIENCE)
         except subprocess.TimeoutExpired:
             kill_and_wait(process)
             raise AssertionError("the server did not stop:\n" + self.log()) from None

@@ -13,7 +13,7 @@ from process import FOLDER_PREFIX
 
 
 def openssl(*arguments, given=b""):
-    done = subprocess.run(["openssl", *arguments], input=given, capture_output=True, timeout=60)
+    done = subprocess.run(["openssl", *arguments], input=given, capture_output=True)
     assert done.returncode == 0, f"openssl {arguments}: {done.stderr.decode()}"
     return done.stdout
 

@@ -137,7 +137,7 @@ def rdb_that_redis_cli_fetches_has_deadlines_of_fields():
                 wanted = field_deadlines(client)
             path = os.path.join(where, "dump.rdb")
             done = subprocess.run(["redis-cli", "-p", str(master.port), "--rdb", path],
-                                  capture_output=True, text=True, timeout=60, preexec_fn=die_with_parent)
+                                  capture_output=True, text=True, preexec_fn=die_with_parent)
             equal(done.returncode, 0, done.stdout + done.stderr)
             with newest(program, "--dir", where) as loaded:
                 with loaded.redis() as client, master.redis() as mine:

@@ -57,14 +57,14 @@ def sentinel_of_valkey_moves_clients_from_servers_of_today():
             with theirs.redis() as client:
                 client.hset("h", mapping={"f": 1, "g": 2})
                 client.execute_command("HPEXPIREAT", "h", FAR, "FIELDS", 1, "f")
-            assert wait_for(lambda: ours.is_synced() and ours.redis().hlen("h") == 2, 20), ours.log()
+            assert wait_for(lambda: ours.is_synced() and ours.redis().hlen("h") == 2), ours.log()
             with Sentinel(theirs.port, quorum=1, binary=newest_path(SENTINEL)) as sentinel:
-                assert wait_for(lambda: sentinel.master()["num-slaves"] == 1, 15)
+                assert wait_for(lambda: sentinel.master()["num-slaves"] == 1)
                 move_clients(sentinel)
-                assert wait_for(lambda: sentinel.master()["port"] == ours.port, 15, 0.05), sentinel.log()
+                assert wait_for(lambda: sentinel.master()["port"] == ours.port, nap=0.05), sentinel.log()
                 write_until(ours.redis(), "k", "w")
                 # Sentinel makes the old master a replica after ten seconds.
-                assert wait_for(lambda: has(theirs, "k", b"w"), 40), theirs.log()
+                assert wait_for(lambda: has(theirs, "k", b"w")), theirs.log()
                 equal(theirs.redis().execute_command("HPEXPIRETIME", "h", "FIELDS", 2, "f", "g"), [FAR, -1])
 
 

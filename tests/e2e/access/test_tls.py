@@ -52,7 +52,7 @@ def redis_cli(daemon, *arguments, client="client"):
     words = ["redis-cli", "--tls", "-p", str(daemon.tls_port), "--cacert", files["ca.crt"]]
     if client is not None:
         words += ["--cert", files[client + ".crt"], "--key", files[client + ".key"]]
-    done = subprocess.run([*words, *arguments], capture_output=True, timeout=20, env=ENVIRONMENT,
+    done = subprocess.run([*words, *arguments], capture_output=True, env=ENVIRONMENT,
                           preexec_fn=die_with_parent)
     return (done.stdout + done.stderr).decode()
 
@@ -61,7 +61,7 @@ def starts_not(*options):
     """What a daemon says that must end with status 1 and one line."""
     with folder() as place:
         done = subprocess.run([BINARY, "--dir", place, "--port", "0", "--save", "", *options],
-                              capture_output=True, text=True, timeout=20, cwd="/",
+                              capture_output=True, text=True, cwd="/",
                               preexec_fn=die_with_parent)
     equal(done.returncode, 1, f"{options}: {done.stdout}{done.stderr}")
     equal(done.stderr.count("\n"), 1, done.stderr)
@@ -540,7 +540,7 @@ def a_client_cannot_renegotiate():
                  "-CAfile", files["ca.crt"], "-cert", files["client.crt"],
                  "-key", files["client.key"]]
         # s_client renegotiates when it reads a line that is only "R".
-        done = subprocess.run(words, input=b"R\n", capture_output=True, timeout=20, check=False,
+        done = subprocess.run(words, input=b"R\n", capture_output=True, check=False,
                               preexec_fn=die_with_parent)
         assert b"no renegotiation" in done.stderr, done.stderr
         with daemon.tls() as raw:
@@ -626,7 +626,7 @@ def unfinished_handshakes_cost_little_and_end():
         each = (int(field_of(raw, "used_memory")) - used) / 100
         assert each < 128 * 1024, f"{each} bytes for an unfinished handshake"
         # They end after ten seconds of real time, as the daemon measures them.
-        wait_for(lambda: field_of(raw, "connected_clients") == b"1", 20)
+        wait_for(lambda: field_of(raw, "connected_clients") == b"1")
         equal(field_of(raw, "connected_clients"), b"1")
         assert "handshake took too long" in daemon.log()
         for connection in silent + begun:

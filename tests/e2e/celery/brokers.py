@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../lib"))
 from daemon import ROOT, Daemon, test  # noqa: E402
+from process import PATIENCE  # noqa: E402
 
 CLIENTS = os.path.join(ROOT, "tools/clients/python")
 sys.path.insert(1, CLIENTS)
@@ -14,7 +15,7 @@ import kombu  # noqa: E402
 
 logging.disable(logging.CRITICAL)
 TRANSPORT = "expired.kombu:Transport"
-SECONDS = 20
+SECONDS = 20 * PATIENCE
 # For programs that import Celery: they use the compiled modules of Debian's packages, and write none. In the folder that
 # tests/run names for compiled modules, those that only a worker imports would be missing at each start.
 COMPILED_BY_DEBIAN = {"PYTHONPYCACHEPREFIX": "", "PYTHONDONTWRITEBYTECODE": "1"}

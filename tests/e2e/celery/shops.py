@@ -7,9 +7,10 @@ import sys
 
 from brokers import CLIENTS, COMPILED_BY_DEBIAN, TRANSPORT, Broker
 from daemon import equal, wait_for
+from process import PATIENCE
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SECONDS = 40
+SECONDS = 40 * PATIENCE
 
 
 class Shop(Broker):
@@ -47,7 +48,7 @@ class Shop(Broker):
         worker = self.celery("worker", "-n", f"{name}@test", "-c", str(concurrency), "-l", "INFO", "--without-gossip",
                              "--without-mingle", *options, prefetch=prefetch)
         worker.name = f"{name}@test"
-        assert wait_for(lambda: "ready." in self.log_of(worker) or worker.poll() is not None, SECONDS)
+        assert wait_for(lambda: "ready." in self.log_of(worker) or worker.poll() is not None)
         assert worker.poll() is None, self.log_of(worker)
         return worker
 
@@ -67,7 +68,7 @@ class Shop(Broker):
     def end_worker(self, worker):
         self.workers.remove(worker)
         worker.send_signal(signal.SIGTERM)
-        status = worker.wait(SECONDS)
+        status = worker.wait()
         worker.log.close()
         equal(status, 0, self.log_of(worker))
 

@@ -1,7 +1,9 @@
 // daemon: the daemon under test for node's clients, and the count of what passed.
 // Knows how to start, reach and stop a server; refuses to know what a command should answer.
 // EXPIRED names the binary; with a redis-server, tests that step the clock are left out.
+// CK_TIMEOUT_MULTIPLIER multiplies all limits of time.
 import { execFileSync, spawn } from 'node:child_process';
+import crypto from 'node:crypto';
 import fs from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';
@@ -10,7 +12,9 @@ import { fileURLToPath } from 'node:url';
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
 const BINARY = path.resolve(process.env.EXPIRED || path.join(HERE, '../../../expired'));
-const START_MSEC = 20_000;
+export const PATIENCE = Number(process.env.CK_TIMEOUT_MULTIPLIER || 1);
+const START_MSEC = 20_000 * PATIENCE;
+export const WAIT_MSEC = 40_000 * PATIENCE; // for what must happen: only a test that fails takes so long
 
 if (!fs.existsSync(BINARY)) {
     console.log(`there is no ${BINARY}: run make first, or set EXPIRED\n0 passed, 1 failed`);
@@ -26,20 +30,22 @@ const BEFORE = fs.existsSync(SETPRIV) ? [SETPRIV, '--pdeathsig', 'KILL'] : [];
 
 const running = new Set();
 
+// As free_port of tests/lib/process.py: a port that nobody listens on, and that no other test gets meanwhile.
 export function freePort() {
     return new Promise((done) => {
-        const probe = net.createServer();
-        probe.listen(0, '127.0.0.1', () => {
-            const { port } = probe.address();
-            probe.close(() => done(port));
+        const [owned, probe] = [net.createServer().unref(), net.createServer()];
+        const port = crypto.randomInt(20_000, 32_768);
+        for (const one of [owned, probe]) one.once('error', () => done(freePort()));
+        owned.listen(`\0expired-test-port-${port}`, () => {
+            probe.listen(port, '127.0.0.1', () => probe.close(() => done(port)));
         });
     });
 }
 
 // What the condition resolves to, once it is true, or the last of it when the time is over. For what
 // other processes do.
-export async function until(condition, seconds) {
-    const limit = Date.now() + seconds * 1000;
+export async function until(condition, msec = WAIT_MSEC) {
+    const limit = Date.now() + msec;
     for (;;) {
         const found = await condition().catch(() => undefined);
         if (found || Date.now() > limit) return found;
@@ -67,11 +73,9 @@ export class Daemon {
     async ready() {
         const limit = Date.now() + START_MSEC;
         while (Date.now() < limit && this.process.exitCode === null) {
-            try {
-                return await this.command('PING');
-            } catch {
-                await new Promise((next) => setTimeout(next, 5)); // between two tries to connect
-            }
+            const reply = await this.command('PING').catch(() => '-');
+            if (!reply.startsWith('-LOADING') && reply !== '-') return reply;
+            await new Promise((next) => setTimeout(next, 5)); // between two tries
         }
         throw new Error(`the daemon did not start:\n${this.log()}`);
     }
@@ -163,7 +167,7 @@ export async function main(msec = 60_000) {
     });
     for (const { name, run } of tests) {
         try {
-            await withLimit(run(), msec);
+            await withLimit(run(), msec * PATIENCE);
             passed++;
         } catch (error) {
             failed++;

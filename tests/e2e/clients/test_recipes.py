@@ -7,7 +7,7 @@ import time
 import redis
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
-from daemon import NOON, Daemon, equal, main, own, stepped, test
+from daemon import NOON, REPLY_SECONDS, Daemon, equal, main, own, stepped, test
 
 
 # --- 1: the time-expired set -------------------------------------------------------------------
@@ -80,7 +80,7 @@ def a_unique_push_replaces_elements_with_its_score():
 def push_many(path, name, barrier):
     client = redis.Redis(unix_socket_path=path)
     recent = ExpiringSet(client, "recent", 3600, now=lambda: 5000)
-    barrier.wait(20)
+    barrier.wait()
     for score in range(4000, 4200):
         recent.push(f"{name} {score}", score=score, unique=True)
     client.close()
@@ -95,7 +95,7 @@ def two_processes_that_push_under_one_score_leave_one_element():
         for pusher in pushers:
             pusher.start()
         for pusher in pushers:
-            pusher.join(30)
+            pusher.join()
             equal(pusher.exitcode, 0)
         with daemon.redis() as client:
             found = client.zrange("recent", 0, -1, withscores=True)
@@ -216,12 +216,12 @@ def subscribed(client, *channels):
     listener = client.pubsub(ignore_subscribe_messages=True)
     listener.subscribe(*channels)
     for _ in channels:
-        listener.get_message(timeout=10)
+        listener.get_message(timeout=REPLY_SECONDS)
     return listener
 
 
-def message(listener, timeout=10):
-    found = listener.get_message(timeout=timeout)
+def message(listener):
+    found = listener.get_message(timeout=REPLY_SECONDS)
     return found and found["data"]
 
 

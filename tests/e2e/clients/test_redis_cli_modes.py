@@ -6,7 +6,7 @@ import re
 import sys
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
-from redis_cli import SECONDS, Terminal, run
+from redis_cli import Terminal, run
 from daemon import Daemon, encode, equal, main, own, read_reply, test, wait_for
 
 LFU = ("--maxmemory-policy", "allkeys-lfu")
@@ -350,7 +350,7 @@ def the_prompt_shows_database_transaction_and_repeats():
         terminal.type("hello 3", "[2]")
         terminal.wait(r"^\d+# \"proto\" => \(integer\) 3\r\n")
         terminal.type("quit", "[2]")
-        equal(terminal.process.wait(SECONDS), 0)
+        equal(terminal.process.wait(), 0)
 
 
 @test

@@ -46,7 +46,7 @@ def ended(job):
 def dismiss(pid):
     """The worker ends by itself, and its scheduler with it."""
     os.kill(pid, signal.SIGTERM)
-    found = wait_for(lambda: os.waitpid(pid, os.WNOHANG)[0], 20)
+    found = wait_for(lambda: os.waitpid(pid, os.WNOHANG)[0])
     if not found:
         kill_child(pid)
     assert found, "the worker did not end"
@@ -57,7 +57,7 @@ def workers_do_every_job_and_keep_its_result(daemon, queue):
     jobs = [queue.enqueue(operator.mul, number, 2) for number in range(JOBS)]
     pids = [work(daemon) for _ in range(2)]
     try:
-        assert wait_for(lambda: all(map(ended, jobs)), 40), [job.get_status() for job in jobs]
+        assert wait_for(lambda: all(map(ended, jobs))), [job.get_status() for job in jobs]
     finally:
         for pid in pids:
             dismiss(pid)
@@ -77,7 +77,7 @@ def a_job_that_fails_is_tried_again_and_each_try_has_a_result(daemon, queue):
     pid = work(daemon)
     try:
         assert wait_for(lambda: ended(good) and job.get_status() == "failed" and
-                        queue.failed_job_registry.count == 1, 30), job.get_status()
+                        queue.failed_job_registry.count == 1), job.get_status()
     finally:
         dismiss(pid)
     equal([result.type for result in job.results()], [rq.results.Result.Type.FAILED])
@@ -94,7 +94,7 @@ def a_job_waits_for_the_job_that_it_depends_on(daemon, queue):
     equal(second.get_status(), "deferred")
     pid = work(daemon)
     try:
-        assert wait_for(lambda: ended(second), 30)
+        assert wait_for(lambda: ended(second))
     finally:
         dismiss(pid)
     equal((first.result, second.result), (3, 7))
@@ -110,7 +110,7 @@ def a_scheduled_job_runs_at_its_time(daemon, queue):
     equal(ScheduledJobRegistry(queue=queue).count, 1)
     pid = work(daemon, scheduler=True)
     try:
-        assert wait_for(lambda: ended(job), 40)
+        assert wait_for(lambda: ended(job))
     finally:
         dismiss(pid)
     equal(job.result, -5)
@@ -122,7 +122,7 @@ def a_scheduled_job_runs_at_its_time(daemon, queue):
 def a_job_whose_worker_was_killed_is_still_listed_as_started(daemon, queue):
     job = queue.enqueue(time.sleep, 60)
     pid = work(daemon)
-    assert wait_for(lambda: job.get_status(refresh=True) == "started", 20)
+    assert wait_for(lambda: job.get_status(refresh=True) == "started")
     children = f"/proc/{pid}/task/{pid}/children"
     with open(children, encoding="ascii") as file:
         horses = list(map(int, file.read().split()))

@@ -123,7 +123,7 @@ def a_released_lock_goes_to_the_client_that_waits():
         assert wait_for(has_tried)
         equal(taken, [])
         lock.release()
-        thread.join(20)
+        thread.join()
         equal([taken, waiting.owned()], [[True], True])
         waiting.release()
 
@@ -148,7 +148,7 @@ def two_holders_never_hold_the_same_lock():
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(50)
+            thread.join()
         with daemon.redis() as client:
             equal([failures, most[0], client.get("n"), client.exists("l")], [[], 1, b"160", 0])
 

@@ -6,11 +6,10 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { Redis } from 'ioredis';
 
-import { Daemon, freePort, main, skip, test, until } from './daemon.mjs';
+import { Daemon, PATIENCE, freePort, main, skip, test, until } from './daemon.mjs';
 
 const SENTINEL = process.env.SENTINEL || '/usr/bin/redis-sentinel';
 const NAME = 'shop';
-const SECONDS = 30;
 
 async function node(...options) {
     const port = await freePort();
@@ -25,7 +24,7 @@ async function sentinel(daemon) {
     const file = path.join(daemon.dir, 'sentinel.conf');
     fs.writeFileSync(file, [`port ${port}`, 'bind 127.0.0.1', `dir ${daemon.dir}`,
         `sentinel monitor ${NAME} 127.0.0.1 ${daemon.port} 1`,
-        `sentinel down-after-milliseconds ${NAME} 500`,
+        `sentinel down-after-milliseconds ${NAME} ${500 * PATIENCE}`,
         `sentinel failover-timeout ${NAME} 5000`, ''].join('\n'));
     const child = spawn('/usr/bin/setpriv', ['--pdeathsig', 'KILL', SENTINEL, file],
         { stdio: 'ignore' });
@@ -45,15 +44,15 @@ async function goesOn() {
     const replica = await node('--replicaof', `127.0.0.1 ${master.port}`);
     const watch = await sentinel(master);
     try {
-        assert(await until(() => knowsReplicas(watch.port), SECONDS));
+        assert(await until(() => knowsReplicas(watch.port)));
         const client = new Redis({ sentinels: [{ host: '127.0.0.1', port: watch.port }],
             name: NAME, maxRetriesPerRequest: null });
         client.on('error', () => {}); // while there is no master
         assert.equal(await client.set('k', 'before'), 'OK');
-        assert.equal(await client.wait(1, 5000), 1);
+        assert.equal(await client.wait(1, 0), 1);
         assert.equal((await client.role())[0], 'master');
         master.process.kill('SIGKILL');
-        assert(await until(async () => (await client.role())[0] === 'master', SECONDS));
+        assert(await until(async () => (await client.role())[0] === 'master'));
         assert.equal(await client.get('k'), 'before');
         assert.equal(await client.set('k', 'after'), 'OK');
         client.disconnect();

@@ -8,9 +8,9 @@ import { Redis as IoRedis } from 'ioredis';
 import { Redis as IoValkey } from 'iovalkey';
 import { createClient, createClientPool, createCluster, createSentinel } from 'redis';
 
-import { Daemon, main, stepped, until } from './daemon.mjs';
+import { Daemon, PATIENCE, main, stepped, until } from './daemon.mjs';
 
-const SHORT = 200; // milliseconds
+const SHORT = 200 * PATIENCE; // milliseconds, in which other commands are answered
 const LONG = 30; // seconds
 
 const CLIENTS = [['ioredis', IoRedis], ['iovalkey', IoValkey]];
@@ -36,7 +36,7 @@ function each(name, run) {
 }
 
 const blocked = async (by, count) => assert.ok(
-    await until(async () => (await by.info('clients')).includes(`blocked_clients:${count}\r\n`), 10));
+    await until(async () => (await by.info('clients')).includes(`blocked_clients:${count}\r\n`)));
 
 const calls = async (by, command) => Number(
     (await by.info('commandstats')).match(new RegExp(`cmdstat_${command}:calls=(\\d+)`))?.[1] ?? 0);
@@ -131,7 +131,7 @@ each('the client itself sends a command again', async ({ by, connect }) => {
     plain.catch(() => {});
     await blocked(by, 1);
     await by.client('KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
-    assert.ok(await until(async () => await calls(by, 'rede.bpoll') === 2, 10));
+    assert.ok(await until(async () => await calls(by, 'rede.bpoll') === 2));
 });
 
 each('a command that is given up is not sent later', async ({ db, connect }) => {
@@ -299,7 +299,7 @@ ofNodeRedis('a client that is destroyed while a wait connects leaves no connecti
     const cut = assert.rejects(waiting(client).redeBpoll('q', LONG), /The client is closed|Disconnects client/);
     client.destroy();
     await cut;
-    assert.ok(await until(async () => await connected(by) === 1, 10), await by.sendCommand(['CLIENT', 'LIST']));
+    assert.ok(await until(async () => await connected(by) === 1), await by.sendCommand(['CLIENT', 'LIST']));
 });
 
 ofNodeRedis('waits do not delay a client that is still connecting', async ({ by, connect }) => {

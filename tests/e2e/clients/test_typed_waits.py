@@ -13,13 +13,14 @@ from redis.retry import Retry
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
 from daemon import ROOT, Daemon, equal, main, own, test, wait_for
+from process import PATIENCE
 
 sys.path.insert(1, os.path.join(ROOT, "tools/clients/python"))
 import expired
 import expired.asyncio
 from expired.once import limit_of
 
-SHORT = 0.2  # seconds: the socket_timeout of clients that have one
+SHORT = 0.2 * PATIENCE  # seconds: the socket_timeout of clients that have one, in which other commands are answered
 
 
 def retrying(retry):
@@ -47,7 +48,7 @@ class Call(threading.Thread):
             self.found = error
 
     def end(self):
-        self.join(20)
+        self.join()
         assert not self.is_alive(), "it still waits"
         return self.found
 

@@ -8,8 +8,8 @@ import redis
 from redis.cluster import ClusterNode, RedisCluster
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
-from daemon import Daemon, beside_redis, encode, equal, free_port, main, oracle, own, wait_for
-from followers import SECONDS, call
+from daemon import REPLY_SECONDS, Daemon, beside_redis, encode, equal, free_port, main, oracle, own, wait_for
+from followers import call
 from redis_cli import ENVIRONMENT
 from tls import TlsDaemon
 
@@ -88,9 +88,9 @@ class RedisCluster1(Daemon):
     def __enter__(self):
         super().__enter__()
         equal(call(self, "CLUSTER", "ADDSLOTSRANGE", "0", "16383"), b"OK")
-        assert wait_for(lambda: b"cluster_state:ok" in call(self, "CLUSTER", "INFO"), SECONDS)
+        assert wait_for(lambda: b"cluster_state:ok" in call(self, "CLUSTER", "INFO"))
         call(self, "CONFIG", "SET", "cluster-announce-ip", "127.0.0.1")
-        assert wait_for(lambda: b" 127.0.0.1:" in call(self, "CLUSTER", "NODES"), SECONDS)
+        assert wait_for(lambda: b" 127.0.0.1:" in call(self, "CLUSTER", "NODES"))
         return self
 
 
@@ -123,7 +123,7 @@ def replies_are_those_of_a_redis_cluster_of_one_node():
             for server in (ours, theirs):
                 equal(call(server, "CONFIG", "SET", name, value), b"OK")
             assert wait_for(lambda: option == "type" or
-                            b"host.test" in call(theirs, "CLUSTER", "NODES"), SECONDS)
+                            b"host.test" in call(theirs, "CLUSTER", "NODES"))
             for version in ("2", "3"):
                 got, wanted = (dict(heard(server, lines, version)) for server in (ours, theirs))
                 for reply in (got, wanted):
@@ -195,7 +195,7 @@ def many_keys_are_counted_while_others_are_served():
 def redis_py_cluster_works_unchanged():
     with Daemon(*EMULATED, tcp=True) as daemon:
         client = RedisCluster(startup_nodes=[ClusterNode("127.0.0.1", daemon.port)],
-                              socket_timeout=20)
+                              socket_timeout=REPLY_SECONDS)
         for number in range(100):
             client.set(f"k{number}", number)
         equal(client.get("k7"), b"7")
@@ -210,9 +210,9 @@ def redis_py_cluster_works_unchanged():
         equal(sorted(client.scan_iter(match="k1*", count=1000))[:2], [b"k1", b"k10"])
         listener = client.pubsub()
         listener.subscribe("news")
-        assert listener.get_message(timeout=20)["type"] == "subscribe"
+        assert listener.get_message(timeout=REPLY_SECONDS)["type"] == "subscribe"
         client.publish("news", "x")
-        assert wait_for(lambda: listener.get_message(timeout=20)["data"] == b"x", SECONDS)
+        assert wait_for(lambda: listener.get_message(timeout=REPLY_SECONDS)["data"] == b"x")
         equal(client.eval("return redis.call('GET', KEYS[1])", 1, "k1"), b"2")
         listener.close()
         client.close()
@@ -222,7 +222,7 @@ def redis_py_cluster_works_unchanged():
 def redis_cli_finds_a_healthy_cluster():
     with Daemon(*EMULATED, tcp=True) as daemon:
         done = subprocess.run(["redis-cli", "--cluster", "check", f"127.0.0.1:{daemon.port}"],
-                              capture_output=True, text=True, timeout=30, env=ENVIRONMENT)
+                              capture_output=True, text=True, env=ENVIRONMENT)
         assert "All 16384 slots covered" in done.stdout, done.stdout + done.stderr
 
 
@@ -230,8 +230,7 @@ def redis_cli_finds_a_healthy_cluster():
 def yes_of_redis_is_refused_with_the_values_that_work():
     with Daemon() as daemon:
         done = subprocess.run([daemon.binary, "--port", "0", "--dir", daemon.dir,
-                               "--cluster-enabled", "yes"], capture_output=True, text=True,
-                              timeout=30)
+                               "--cluster-enabled", "yes"], capture_output=True, text=True)
         equal(done.returncode, 1)
         assert "cluster-enabled: " in done.stderr and "emulated-strict" in done.stderr, done.stderr
 

@@ -30,10 +30,9 @@ import os
 import re
 import socket
 import sys
-import time
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
-from daemon import BINARY, Daemon, Raw, Skipped, encode, main, oracle, read_reply, test
+from daemon import BINARY, Daemon, Raw, Skipped, encode, main, oracle, read_reply, test, wait_for
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -132,7 +131,7 @@ class Side:
 
     def connection(self, name):
         if name not in self.connections:
-            self.connections[name] = raw = Raw(self.daemon.path, timeout=5)
+            self.connections[name] = raw = Raw(self.daemon.path)
             if self.version == 3:
                 raw.call("HELLO", "3")
         return self.connections[name]
@@ -168,13 +167,14 @@ class Side:
         return found
 
     def repeat(self, step):
-        wanted = step.marks["until"].encode()
-        limit = time.monotonic() + 5
-        while time.monotonic() < limit:
+        wanted, replies = step.marks["until"].encode(), None
+
+        def is_there():
+            nonlocal replies
             self.send(step)
             replies = self.receive(step)
-            if replies[0].startswith(wanted):
-                return replies
+            return replies[0].startswith(wanted)
+        wait_for(is_there, nap=0)
         return replies
 
 

@@ -3,7 +3,7 @@
 import sys
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
-from daemon import Daemon, encode, equal, main, test
+from daemon import REPLY_SECONDS, Daemon, encode, equal, main, test
 
 
 @test
@@ -12,10 +12,10 @@ def redis_py_receives_channels_patterns_and_shard_channels():
         listener = client.pubsub(ignore_subscribe_messages=True)
         listener.subscribe("news")
         listener.psubscribe("n*")
-        listener.get_message(timeout=5)
-        listener.get_message(timeout=5)
+        listener.get_message(timeout=REPLY_SECONDS)
+        listener.get_message(timeout=REPLY_SECONDS)
         equal(client.publish("news", "hi"), 2)
-        heard = [listener.get_message(timeout=5) for _ in range(2)]
+        heard = [listener.get_message(timeout=REPLY_SECONDS) for _ in range(2)]
         equal([(m["type"], m["channel"], m["data"]) for m in heard],
               [("message", b"news", b"hi"), ("pmessage", b"news", b"hi")])
         listener.close()

@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
-from daemon import ROOT, Daemon, Raw, die_with_parent, encode, equal, main, oracle, own, test, wait_for
+from daemon import REPLY_SECONDS, ROOT, Daemon, Raw, die_with_parent, encode, equal, main, oracle, own, test, wait_for
 
 PROGRAMS = """
     commands/test_blocking commands/test_order commands/test_served commands/test_subkeys
@@ -62,7 +62,7 @@ def speaker(daemon, *words):
     raw = Raw(daemon.path)
     raw.says_hello = False
     raw.send(encode("HELLO", 3, *words))
-    raw.socket.settimeout(20)
+    raw.socket.settimeout(REPLY_SECONDS)
     return raw, re.sub(rb"\$2\r\nid\r\n:\d+", b"id", raw.reply()).split(b"proto")[1]
 
 

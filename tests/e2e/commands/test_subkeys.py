@@ -5,7 +5,7 @@ import sys
 import redis
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
-from daemon import Daemon, equal, main, own
+from daemon import REPLY_SECONDS, Daemon, equal, main, own
 
 
 class Heard:
@@ -32,7 +32,7 @@ class Heard:
 
     def message(self):
         while True:
-            got = self.listener.get_message(timeout=10)
+            got = self.listener.get_message(timeout=REPLY_SECONDS)
             if got is not None:  # the type of a subscription's confirmation
                 return got["channel"], got["data"]
 

@@ -20,12 +20,12 @@ ONLY_HERE = {"saddex", "hsetex", "zaddex", "rede-push", "rede-cycle", "lease", "
 def load(path, *arguments):
     """(status, figures of each phase, standard error)"""
     done = subprocess.run([os.path.join(TOOLS, "load"), "-s", path, "-j", *map(str, arguments)],
-                          capture_output=True, text=True, timeout=20, preexec_fn=die_with_parent)
+                          capture_output=True, text=True, preexec_fn=die_with_parent)
     return done.returncode, [json.loads(line) for line in done.stdout.splitlines()], done.stderr
 
 
 def mixes():
-    said = subprocess.run([os.path.join(TOOLS, "load")], capture_output=True, text=True, timeout=20)
+    said = subprocess.run([os.path.join(TOOLS, "load")], capture_output=True, text=True)
     return said.stderr.split("mixes:")[1].split()
 
 
@@ -39,7 +39,7 @@ def bare(*options):
             assert wait_for(lambda: os.path.exists(path))
             yield path
             process.terminate()
-            equal(process.wait(timeout=20), 0)
+            equal(process.wait(), 0)
             equal(os.listdir(where), [], "its socket is left")
         finally:
             process.kill()
@@ -126,8 +126,7 @@ def an_error_in_a_reply_fails_the_run():
 def the_expiry_tool_gets_an_event_of_every_key():
     with Daemon() as daemon:
         done = subprocess.run([os.path.join(TOOLS, "expiry"), "-s", daemon.path, "-j", "-n", "1000",
-                               "-d", "50", "-w", "1050"], capture_output=True, text=True,
-                              timeout=40, preexec_fn=die_with_parent)
+                               "-d", "50", "-w", "1050"], capture_output=True, text=True, preexec_fn=die_with_parent)
         equal(done.returncode, 0, done.stderr)
         found = json.loads(done.stdout)
         equal((found["events"], found["early"]), (1000, 0))
@@ -164,10 +163,10 @@ def driver(*arguments):
             process.communicate()
 
 
-def output_of(*arguments, timeout=55):
+def output_of(*arguments):
     """What the driver prints with these arguments."""
     with driver(*arguments) as process:
-        out, err = process.communicate(timeout=timeout)
+        out, err = process.communicate()
         equal((process.returncode, err), (0, ""))
     return out
 
@@ -179,8 +178,7 @@ def shows(out, *rows):
 
 @test
 def the_driver_compares_two_servers_and_a_bare_one():
-    shows(output_of("get", "--pipeline", "16", "--rounds", "1", "--seconds", "0.05", "--warm-up", "0.01", "--unix",
-                    timeout=40),
+    shows(output_of("get", "--pipeline", "16", "--rounds", "1", "--seconds", "0.05", "--warm-up", "0.01", "--unix"),
           "get         pipeline 16", "| get | 16 |")
 
 
@@ -291,9 +289,9 @@ def an_interrupted_driver_leaves_no_server_and_no_file():
             return found if len(found) >= 3 else None
         started = wait_for(servers)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate()
         equal((process.returncode, out, err), (130, "", ""))
         assert wait_for(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in started)), started
 
 
-main()
+main(120)

@@ -24,7 +24,7 @@ def make_without_libraries(folder):
         [shutil.which("make"), "-C", ROOT, f"B={built}", "CC=/bin/false", "MALLOC=libc",
          f"{built}/obj/store/mem/mem.o", f"{built}/obj/store/base/bytes.o"],
         env={"PATH": programs, "DEPS_INCLUDE": os.path.join(folder, "none")},
-        capture_output=True, text=True, timeout=60, check=False)
+        capture_output=True, text=True, check=False)
 
 
 @own
@@ -130,7 +130,7 @@ def build_package(where, script):
     env = {name: value for name, value in os.environ.items() if not name.startswith("DEB_BUILD_")}
     env.update(PATH=programs + ":" + env["PATH"], ADMIN=os.path.join(where, "admin"))
     return subprocess.run([os.path.join(tree, "tools/debian/build")], cwd=tree, env=env,
-                          capture_output=True, text=True, timeout=60, check=False)
+                          capture_output=True, text=True, check=False)
 
 
 main()

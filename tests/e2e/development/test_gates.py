@@ -25,7 +25,7 @@ def run_of(*scripts, **env):
             with open(path, "w", encoding="utf-8") as file:
                 file.write("#!/bin/sh\n" + script + "\n")
             os.chmod(path, stat.S_IRWXU)
-        done = subprocess.run([RUN, *paths], capture_output=True, text=True, timeout=50,
+        done = subprocess.run([RUN, *paths], capture_output=True, text=True,
                               env={**os.environ, **env}, cwd=where)
         return done.returncode, done.stdout.replace(where + "/", "")
 
@@ -70,7 +70,7 @@ def a_program_that_runs_no_test_fails():
 def a_test_file_without_a_test_fails():
     where = os.path.join(ROOT, "tests", "lib")
     done = subprocess.run([sys.executable, "-B", "-c", "import daemon; daemon.main()"], cwd=where,
-                          capture_output=True, text=True, timeout=50)
+                          capture_output=True, text=True)
     equal((done.returncode, done.stdout), (1, "no test ran\n0 passed, 1 failed\n"), done.stderr)
 
 
@@ -118,7 +118,7 @@ def a_library_to_preload_that_is_missing_fails():
     env = {**os.environ, "BUILD": "/nonexistent"}
     for name in ("test_faults.py", "test_clock.py"):
         done = subprocess.run([sys.executable, "-B", os.path.join(ROOT, "tests", "crash", name)],
-                              capture_output=True, text=True, timeout=50, env=env)
+                              capture_output=True, text=True, env=env)
         equal(done.returncode, 1, name)
         assert "run make tests-built" in done.stdout and "\n0 passed" in done.stdout, done.stdout
 
@@ -153,7 +153,7 @@ def steady_lists_the_programs_that_fail_with_their_seeds():
                 file.write(f"#!/bin/sh\n{script}\n")
             os.chmod(paths[name], stat.S_IRWXU)
         done = subprocess.run([os.path.join(ROOT, "tests", "steady"), *paths.values()], capture_output=True, text=True,
-                              timeout=50, env={**os.environ, "ROUNDS": "3", "TEST_SEED": "7"})
+                              env={**os.environ, "ROUNDS": "3", "TEST_SEED": "7"})
     equal((done.returncode, done.stdout.split("\n")[-3:]),
           (1, [f"unsteady: {paths['bad']}: TEST_SEED=8", "5 passed, 1 failed", ""]), done.stderr)
 
@@ -179,14 +179,14 @@ print(refused)
 def accept_delay_refuses_three_of_four_accepts_of_the_daemon():
     shim = os.path.join(os.environ.get("BUILD") or os.path.join(ROOT, "build"), "tests", "crash", "accept_delay.so")
     for name, least, most in (("expired", 400, 900), ("python3", 0, 0)):
-        done = subprocess.run([name, "-c", ACCEPT], executable="/usr/bin/python3", text=True, timeout=50, check=True,
+        done = subprocess.run([name, "-c", ACCEPT], executable="/usr/bin/python3", text=True, check=True,
                               capture_output=True, env={**os.environ, "LD_PRELOAD": shim, "TEST_SEED": "7"})
         assert least <= int(done.stdout) <= most, (name, done.stdout, done.stderr)
 
 
 def program_without_oracle(path, **env):
     """(status, last line)"""
-    done = subprocess.run([sys.executable, "-B", os.path.join(ROOT, path)], text=True, timeout=50,
+    done = subprocess.run([sys.executable, "-B", os.path.join(ROOT, path)], text=True,
                           capture_output=True, env={**os.environ, "ORACLE": NO_ORACLE, **env})
     return done.returncode, done.stdout.split("\n")[-2]
 

@@ -19,7 +19,7 @@ RUN = {"python": [sys.executable, "-B", "-"], "js": ["node", "--input-type=modul
 def printed(kind, number):
     with Daemon(tcp=True) as daemon, daemon.redis() as client:
         done = subprocess.run(
-            RUN[kind], input=BLOCKS[kind][number], capture_output=True, text=True, cwd=CLIENTS, timeout=30,
+            RUN[kind], input=BLOCKS[kind][number], capture_output=True, text=True, cwd=CLIENTS,
             env={**os.environ, "REDIS_URL": f"redis://127.0.0.1:{daemon.port}", "PYTHONPATH": PYTHON, "NO_COLOR": "1"},
             preexec_fn=die_with_parent, check=False)
         equal((done.returncode, client.dbsize()), (0, 0), done.stderr)

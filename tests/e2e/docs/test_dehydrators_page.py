@@ -13,7 +13,7 @@ import sys
 import threading
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
-from daemon import NOON, ROOT, Daemon, die_with_parent, equal, main, own, wait_for
+from daemon import NOON, REPLY_SECONDS, ROOT, Daemon, die_with_parent, equal, main, own, wait_for
 
 PAGE = os.path.join(ROOT, "doc/dehydrators.md")
 CONNECT = "client = redis.Redis()"
@@ -68,7 +68,7 @@ class Later(threading.Thread):
             self.error = error
 
     def result(self):
-        self.join(20)
+        self.join()
         assert not self.is_alive(), "it still waits"
         if self.error is not None:
             raise self.error
@@ -533,7 +533,7 @@ def every_event_on_the_page_is_sent():
         daemon.hold()
         listener = client.pubsub(ignore_subscribe_messages=True)
         listener.subscribe("__keyspace@0__:d")
-        listener.get_message(timeout=10)
+        listener.get_message(timeout=REPLY_SECONDS)
         run = client.execute_command
         for name in "abcd":
             run("REDE.PUSH", "d", 10, "p", name)
@@ -557,7 +557,7 @@ def every_event_on_the_page_is_sent():
         run("REDE.POLL", "d")
         seen = set()
         while "del" not in seen:
-            message = listener.get_message(timeout=10)
+            message = listener.get_message(timeout=REPLY_SECONDS)
             assert message, seen
             seen.add(message["data"].decode())
         equal(sorted(seen - {"del"}), sorted(listed))

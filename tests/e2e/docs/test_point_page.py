@@ -53,7 +53,7 @@ class Shell:
     def run(self, command):
         for name, ours in self.names.items():
             command = command.replace(name, ours)
-        done = subprocess.run(["bash", "-o", "pipefail", "-c", command], env=self.env, timeout=60,
+        done = subprocess.run(["bash", "-o", "pipefail", "-c", command], env=self.env,
                               capture_output=True, text=True, preexec_fn=die_with_parent, check=False)
         return done.stdout.rstrip("\n") if done.stdout.strip() else "", done.stderr
 

@@ -10,7 +10,7 @@ import sys
 import redis
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
-from daemon import BINARY, ROOT, Server, die_with_parent, equal, free_port, main, own, wait_for
+from daemon import BINARY, REPLY_SECONDS, ROOT, Server, die_with_parent, equal, free_port, main, own, wait_for
 from redis_cli import ENVIRONMENT
 from sentinels import sentinel_binary
 
@@ -38,7 +38,7 @@ class Machine(Server):
         super().start()
 
     def redis(self, **options):
-        return redis.Redis(unix_socket_path=self.path, socket_timeout=10, decode_responses=True,
+        return redis.Redis(unix_socket_path=self.path, socket_timeout=REPLY_SECONDS, decode_responses=True,
                            **options)
 
 
@@ -51,7 +51,7 @@ def local(text, master=None):
 def ask(command, sentinel):
     """What redis-cli prints for a line of the page, in one line."""
     words = command.partition("#")[0].replace("26379", str(sentinel.port)).split()
-    done = subprocess.run(words, capture_output=True, text=True, timeout=20, env=ENVIRONMENT,
+    done = subprocess.run(words, capture_output=True, text=True, env=ENVIRONMENT,
                           check=True, preexec_fn=die_with_parent)
     return " ".join(done.stdout.split())
 
@@ -61,7 +61,7 @@ def run_program(sentinels):
     program = re.sub(r'"10\.0\.0\.\d", 26379', lambda _: f'"{ADDRESS}", {next(ports)}', PROGRAM)
     program += 'print(master.set("k", "v"), master.wait(1, 10_000) > 0, replica.ping())\n'
     done = subprocess.run([sys.executable, "-"], input=program, capture_output=True, text=True,
-                          timeout=30, check=False, preexec_fn=die_with_parent)
+                          check=False, preexec_fn=die_with_parent)
     equal((done.stdout, done.stderr), ("True True True\n", ""))
 
 
@@ -73,20 +73,20 @@ def the_files_of_the_page_make_a_group():
             stack.enter_context(Machine(BINARY, local(SERVER, master.port)))
         def replicas():
             return master.redis(password=PASSWORD).info("replication")["connected_slaves"]
-        assert wait_for(lambda: replicas() == 2, 20), master.log()
+        assert wait_for(lambda: replicas() == 2), master.log()
         sentinels = [stack.enter_context(Machine(sentinel_binary(), local(SENTINEL, master.port)))
                      for _ in range(3)]
         show, details, fail_over = COMMANDS.splitlines()
         for line in (show, details):
             parts = line.partition("#")[2].strip().split(", ")
             for one in sentinels:
-                assert wait_for(lambda: all(part in ask(line, one) for part in parts), 30, 0.1), \
+                assert wait_for(lambda: all(part in ask(line, one) for part in parts), nap=0.1), \
                     (parts, ask(line, one))
         run_program(sentinels)
         equal(ask(fail_over, sentinels[0]), "OK")
         def has_moved():
             return sentinels[0].redis().sentinel_master("shop")["port"] != master.port
-        assert wait_for(has_moved, 30, 0.1), sentinels[0].log()
+        assert wait_for(has_moved, nap=0.1), sentinels[0].log()
 
 
 main()

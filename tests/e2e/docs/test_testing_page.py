@@ -28,7 +28,7 @@ def run(language, text):
         os.symlink(MODULES, os.path.join(place, "node_modules"))
         with open(os.path.join(place, name), "w", encoding="utf-8") as file:
             file.write(text)
-        done = subprocess.run([*words, name], cwd=place, env={**os.environ, "EXPIRED": BINARY}, timeout=60, text=True,
+        done = subprocess.run([*words, name], cwd=place, env={**os.environ, "EXPIRED": BINARY}, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
                               preexec_fn=die_with_parent)
     return done.returncode, done.stdout

@@ -20,7 +20,7 @@ def blocks(language, port):
 
 
 def run(words, place, given=None):
-    done = subprocess.run(words, cwd=place, input=given, capture_output=True, text=True, timeout=30,
+    done = subprocess.run(words, cwd=place, input=given, capture_output=True, text=True,
                           env=ENVIRONMENT, check=False, preexec_fn=die_with_parent)
     equal(done.returncode, 0, f"{words}: {done.stdout}{done.stderr}")
     return done.stdout

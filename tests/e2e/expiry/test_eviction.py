@@ -4,7 +4,7 @@
 import sys
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
-from daemon import IS_REDIS, Daemon, equal, main, test, wait_for
+from daemon import IS_REDIS, REPLY_SECONDS, Daemon, equal, main, test, wait_for
 
 LIMIT = 8_000_000
 
@@ -35,9 +35,9 @@ def evictions_send_events():
         redis.config_set("notify-keyspace-events", "Ee")
         events = redis.pubsub()
         events.subscribe("__keyevent@0__:evicted")
-        events.get_message(timeout=5)
+        events.get_message(timeout=REPLY_SECONDS)
         fill(redis, 50_000)
-        message = events.get_message(timeout=5)
+        message = events.get_message(timeout=REPLY_SECONDS)
         assert message["data"].startswith(b"key:"), message
 
 
@@ -143,7 +143,7 @@ def lowering_maxmemory_evicts_at_once_with_events():
         fill(redis, 50_000)
         events = redis.pubsub()
         events.subscribe("__keyevent@0__:evicted")
-        events.get_message(timeout=5)
+        events.get_message(timeout=REPLY_SECONDS)
         assert used(redis) > LIMIT
         redis.config_set("maxmemory", LIMIT)
         assert wait_for(lambda: is_kept(redis)), used(redis)
@@ -152,7 +152,7 @@ def lowering_maxmemory_evicts_at_once_with_events():
         gone = redis.info("stats")["evicted_keys"]
         equal(gone + redis.dbsize(), 50_000)
         for _ in range(gone):
-            assert events.get_message(timeout=5)["data"].startswith(b"key:")
+            assert events.get_message(timeout=REPLY_SECONDS)["data"].startswith(b"key:")
 
 
 @test

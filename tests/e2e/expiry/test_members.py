@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
-from daemon import NOON, Daemon, equal, main, own
+from daemon import NOON, REPLY_SECONDS, Daemon, equal, main, own
 
 SECOND = 1000
 
@@ -164,8 +164,8 @@ def events_tell_what_became_of_members(world, client, kind):
     client.config_set("notify-keyspace-events", "KEA")
     with client.pubsub() as listener:
         listener.psubscribe("__keyspace@0__:k")
-        listener.get_message(timeout=20)
-        heard = lambda: listener.get_message(timeout=20)["data"].decode()
+        listener.get_message(timeout=REPLY_SECONDS)
+        heard = lambda: listener.get_message(timeout=REPLY_SECONDS)["data"].decode()
         kind.fill(client, "k", "abc")
         heard()
         kind.call(client, "EXPIRE", "k", 10, "ab")
@@ -302,7 +302,7 @@ def redis_cli_prints_the_codes():
     with World() as world:
         def cli(line):
             return subprocess.run(["redis-cli", "-s", world.daemon.path, "--no-raw", *line.split()],
-                                  capture_output=True, text=True, timeout=60).stdout
+                                  capture_output=True, text=True).stdout
         cli("HSET h a 1 b 2")
         equal(cli("HEXPIRE h 10 FIELDS 2 a x"), "1) (integer) 1\n2) (integer) -2\n")
         equal(cli("HTTL h FIELDS 2 a b"), "1) (integer) 10\n2) (integer) -1\n")

@@ -175,7 +175,7 @@ def blocked_reader_moves_all_entries_at_their_limit():
     with Policies() as po, po.daemon.raw() as raw:
         jobs_at_their_limit(po, 2500)
         raw.send(encode(*CLAIM, "BLOCK", 0, "STREAMS", "jobs:1", ">"))
-        assert wait_for(lambda: po.run("XLEN", "dead") == 2500, 20)
+        assert wait_for(lambda: po.run("XLEN", "dead") == 2500)
         equal(po.run("XPENDING", "jobs:1", "g")[0], 0)
         po.run("XADD", "jobs:1", "9999-1", "f", "v")
         assert b"9999-1" in raw.reply()

@@ -65,7 +65,7 @@ def refused(path, *options):
     before = state(path)
     done = subprocess.run(
         [BINARY, "--port", "0", "--unixsocket", path + "/refused", "--dir", path, *options],
-        capture_output=True, text=True, timeout=60, preexec_fn=die_with_parent)
+        capture_output=True, text=True, preexec_fn=die_with_parent)
     equal(done.returncode, 1, done.stdout + done.stderr)
     equal(done.stderr.count("\n"), 1, done.stderr)
     equal(state(path), before)

@@ -90,13 +90,13 @@ def exported_streams_are_loaded_by_redis():
         with ours("--import", path) as daemon:
             daemon.stop()
             done = subprocess.run([EXPORT, os.path.join(daemon.dir, "appendonlydir")],
-                                  capture_output=True, timeout=60, preexec_fn=die_with_parent)
+                                  capture_output=True, preexec_fn=die_with_parent)
         said = done.stderr.decode()
         equal(done.returncode, 0, said)
         assert "pending entries that were deleted: 5 in \"groups\"; left out" in said, said
         with theirs() as other, other.redis() as taker:
             pipe = subprocess.run(["redis-cli", "-s", other.path, "--pipe"], input=done.stdout,
-                                  capture_output=True, timeout=60, preexec_fn=die_with_parent)
+                                  capture_output=True, preexec_fn=die_with_parent)
             assert pipe.returncode == 0 and b"errors: 0," in pipe.stdout, pipe
             found = stream_replies(taker)
             found.pop(b"groups")

@@ -23,7 +23,7 @@ FAR = 4_102_444_800_000
 
 def tool(name, *arguments):
     """(status, standard output, standard error)"""
-    done = subprocess.run([os.path.join(TOOLS, name), *arguments], capture_output=True, timeout=20,
+    done = subprocess.run([os.path.join(TOOLS, name), *arguments], capture_output=True,
                           preexec_fn=die_with_parent)
     return done.returncode, done.stdout, done.stderr.decode()
 
@@ -455,11 +455,11 @@ def redis_with(*arguments):
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                   preexec_fn=die_with_parent)
         pipe = subprocess.run(["redis-cli", "-s", server.path, "--pipe"], stdin=export.stdout,
-                              capture_output=True, timeout=40, text=True)
+                              capture_output=True, text=True)
         said = export.stderr.read().decode()
         export.stdout.close()
         export.stderr.close()
-        equal(export.wait(timeout=20), 0, said)
+        equal(export.wait(), 0, said)
         assert pipe.returncode == 0 and "errors: 0," in pipe.stdout, pipe
         with server.redis() as client:
             yield client, said
@@ -616,7 +616,7 @@ def a_reader_that_goes_away_ends_the_export():
         os.close(reader)
         with os.fdopen(writer, "wb") as gone:
             status = subprocess.run([os.path.join(TOOLS, "expired-export"), folder], stdout=gone,
-                                    stderr=subprocess.DEVNULL, timeout=20, check=False,
+                                    stderr=subprocess.DEVNULL, check=False,
                                     preexec_fn=die_with_parent).returncode
         assert status in (UNREADABLE, -signal.SIGPIPE), status
 

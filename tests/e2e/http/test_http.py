@@ -9,7 +9,7 @@ import urllib.parse
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
 import prometheus
-from daemon import Daemon, Skipped, equal, free_port, main, own, plain, read_reply, wait_for
+from daemon import REPLY_SECONDS, Daemon, Skipped, equal, free_port, main, own, plain, read_reply, wait_for
 from http_port import Port, rows_of_page
 from prometheus import value_of, values_by
 
@@ -87,7 +87,7 @@ def promtool_has_no_complaint():
     with Port() as daemon:
         some_of_everything(daemon.redis())
         done = subprocess.run([promtool, "check", "metrics"], input=daemon.ask("/metrics").body,
-                              capture_output=True, timeout=60, check=False)
+                              capture_output=True, check=False)
         equal((done.returncode, done.stdout + done.stderr), (0, b""))
 
 
@@ -99,7 +99,7 @@ def state_shows_whether_data_is_kept_on_disk():
         equal(keeps(), False)
         for option, value in (("save", "900 1"), ("save", ""), ("appendonly", "yes"), ("appendonly", "no")):
             equal(raw.call("CONFIG", "SET", option, value), b"+OK\r\n")
-            assert wait_for(lambda kept=value not in ("", "no"): keeps() == kept, 10), (option, value)
+            assert wait_for(lambda kept=value not in ("", "no"): keeps() == kept), (option, value)
 
 
 @own
@@ -110,13 +110,13 @@ def figures_equal_those_of_info():
         subscriber = client.pubsub()
         subscriber.subscribe("channel")
         subscriber.psubscribe("pattern*")
-        subscriber.get_message(timeout=5)
+        subscriber.get_message(timeout=REPLY_SECONDS)
 
         def differing():
             info, families = client.info("everything"), daemon.metrics()
             return {name: (value_of(families, name), info[field]) for name, field in SAME.items()
                     if value_of(families, name) != info[field]}
-        assert wait_for(lambda: not differing(), 5), differing()  # the journal's are those of a second
+        assert wait_for(lambda: not differing()), differing()  # the journal's are those of a second
         assert daemon.value("expired_policies") == 1 and daemon.value("expired_functions") == 1
 
 
@@ -167,7 +167,7 @@ def lag_is_a_histogram_of_what_expiry_reports():
         for i in range(40):
             raw.call("SET", f"k{i}", "v", "PX", 1000 + i)
         daemon.step(1020)
-        assert wait_for(lambda: daemon.redis().info("expiry")["lag_count"] == 20, 5)
+        assert wait_for(lambda: daemon.redis().info("expiry")["lag_count"] == 20)
         families = daemon.metrics()
         name = "expired_expiry_lag_seconds"
         # The deadlines were 1000 to 1019 ms after the clock was held: they are 1 to 20 ms late.
@@ -206,11 +206,11 @@ def forecast_equals_that_of_expiry():
             return all(one == two for one, two in (forecast(client, families, "0"),
                                                    forecast(other, families, "3")))
         # A count is kept for a second.
-        assert wait_for(equals, 5), forecast(client, daemon.metrics(), "0")
+        assert wait_for(equals), forecast(client, daemon.metrics(), "0")
         equal(values_by(daemon.metrics(), "expired_keys", "db"), {"0": 12.0, "3": 1.0})
         equal(sum(daemon.metrics()["expired_forecast_elements"].samples.values()), 9)
         daemon.step(600)
-        assert wait_for(equals, 5), forecast(client, daemon.metrics(), "0")
+        assert wait_for(equals), forecast(client, daemon.metrics(), "0")
 
 
 @own
@@ -226,7 +226,7 @@ def forecast_of_many_keys_is_counted_in_slices():
                 return False
             wanted, found = forecast(client, families, "0")
             return wanted == found
-        assert wait_for(counted, 20), forecast(client, daemon.metrics(), "0")
+        assert wait_for(counted), forecast(client, daemon.metrics(), "0")
 
 
 @own
@@ -245,7 +245,7 @@ def dehydrators_equal_what_rede_reports():
             families = daemon.metrics()
             return {name: values_by(families, f"expired_dehydrator_{name}elements", "key")
                     for name in ("", "due_", "claimed_", "redelivered_")}
-        assert wait_for(lambda: len(found()[""]) == 2, 5), found()
+        assert wait_for(lambda: len(found()[""]) == 2), found()
         for key in ("q:one", "q:two\\\"\n é"):
             fields = client.execute_command("REDE.INFO", key)
             info = dict(zip(fields[::2], fields[1::2]))
@@ -267,7 +267,7 @@ def counts_of_a_dehydrator_continue_while_it_is_empty():
             return [value_of(families, f"expired_dehydrator_{name}", db="0", key="q") for name in names]
         client.execute_command("REDE.MPUSH", "q", 0, "payload", "a", 0, "payload", "b")
         daemon.step(1500)
-        assert wait_for(lambda: daemon.metrics()["expired_dehydrator_elements"].samples, 5)
+        assert wait_for(lambda: daemon.metrics()["expired_dehydrator_elements"].samples)
         equal(figures("elements", "oldest_due_seconds", "pushed_total"), [2, 1.5, 2])
         equal(len(daemon.metrics()["expired_dehydrator_lateness_seconds"].samples), 0)
         client.execute_command("REDE.CLAIM", "q", 10, "COUNT", 1)
@@ -285,7 +285,7 @@ def counts_of_a_dehydrator_continue_while_it_is_empty():
                for bound in ("1.024", "4.096", "+Inf")], [0, 2, 2])
         began = daemon.value("expired_forecast_age_seconds")
         daemon.step(10000)
-        assert wait_for(lambda: daemon.value("expired_forecast_age_seconds") <= began, 5), "another count"
+        assert wait_for(lambda: daemon.value("expired_forecast_age_seconds") <= began), "another count"
         equal(figures(*names), wanted)
         equal([(one["key"], one["pushed"], one["acked"])
                for one in json.loads(daemon.ask("/state.json").body)["dehydrators"]], [("q", 2, 2)])
@@ -297,10 +297,10 @@ def dehydrators_are_limited_by_number_and_name():
         client = daemon.redis()
         for name in ("e", "d", "c", "b", "a", b"\xff", "a" * 500):
             client.execute_command("REDE.PUSH", name, 0, "payload", "id")
-        assert wait_for(lambda: daemon.value("expired_dehydrators_omitted") == 4, 5)
+        assert wait_for(lambda: daemon.value("expired_dehydrators_omitted") == 4)
         equal(list(values_by(daemon.metrics(), "expired_dehydrator_elements", "key")), ["a", "b", "c"])
         client.config_set("metrics-dehydrators", "[de]")
-        assert wait_for(lambda: daemon.value("expired_dehydrators_omitted") == 0, 5)
+        assert wait_for(lambda: daemon.value("expired_dehydrators_omitted") == 0)
         equal(list(values_by(daemon.metrics(), "expired_dehydrator_elements", "key")), ["d", "e"])
 
 
@@ -316,7 +316,7 @@ def the_ten_that_wait_longest_are_reported_of_any_number():
 
         def longest():
             return values_by(daemon.metrics(), "expired_dehydrator_longest_wait_seconds", "key")
-        assert wait_for(lambda: len(longest()) == 10, 5)
+        assert wait_for(lambda: len(longest()) == 10)
         equal(longest(), {f"q:{29 - number:02}": 30 - number for number in range(10)})
         page = json.loads(daemon.ask("/state.json").body)
         equal([one["key"] for one in page["dehydrators"]][:10], [f"q:{29 - number:02}" for number in range(10)])
@@ -333,7 +333,7 @@ def port_answers_while_a_script_runs_long():
         raw.call("SET", "k", "v")
         daemon.metrics()
         raw.send(b"EVAL 'while true do end' 0\r\n")
-        assert wait_for(lambda: daemon.value("expired_busy") == 1, 10)
+        assert wait_for(lambda: daemon.value("expired_busy") == 1)
         equal(daemon.value("expired_keys", db="0"), 1)
         equal(other.call("SCRIPT", "KILL"), b"+OK\r\n")
         assert b"killed" in raw.reply()

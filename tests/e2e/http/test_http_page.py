@@ -13,7 +13,6 @@ import redis
 sys.path.insert(1, sys.path[0] + "/../../lib")
 from browser import Browser
 from daemon import Daemon, equal, fork, free_port, kill_child, main, own, wait_for
-from process import PATIENCE
 
 # Text in the first column of the histogram's pixels: a label is cut off.
 CUT_LABEL = """
@@ -109,7 +108,7 @@ def fill(daemon):
 def shown(condition):
     """Waits until the page shows it. It asks the server once a second, and a busy machine draws late; each look
     costs the browser time too."""
-    return wait_for(condition, 40 * PATIENCE, nap=0.05)
+    return wait_for(condition, nap=0.05)
 
 
 def text_of(browser, name):

@@ -6,7 +6,7 @@ import sys
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
 import prometheus
-from daemon import equal, main, own, wait_for
+from daemon import REPLY_SECONDS, equal, main, own, wait_for
 from http_port import Port, Reply, rest_of
 from tls import certificates, context
 
@@ -21,11 +21,11 @@ class HttpsPort(Port):
                          *options)
         self.made = context()
 
-    def connect(self, timeout=20):
-        return self.made.wrap_socket(super().connect(timeout), server_hostname="localhost")
+    def connect(self):
+        return self.made.wrap_socket(super().connect(), server_hostname="localhost")
 
     def plain(self):
-        return socket.create_connection(self.http, 20)
+        return socket.create_connection(self.http, REPLY_SECONDS)
 
 
 def refuses(daemon, made):
@@ -97,7 +97,7 @@ def silent_and_broken_handshakes_harm_nobody():
         equal(daemon.ask("/metrics").status, 200)
         for connection in held:
             connection.close()
-        assert wait_for(lambda: daemon.redis().info("memory")["used_memory"] - before < 500_000, 10)
+        assert wait_for(lambda: daemon.redis().info("memory")["used_memory"] - before < 500_000)
 
 
 @own

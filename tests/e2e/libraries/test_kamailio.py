@@ -9,7 +9,7 @@ import sys
 from contextlib import contextmanager
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
-from daemon import Daemon, equal, main, own, wait_for
+from daemon import REPLY_SECONDS, Daemon, equal, main, own, wait_for
 from process import die_with_parent
 
 KAMAILIO = "/usr/sbin/kamailio"
@@ -22,7 +22,7 @@ class Phone:
     def __init__(self, port):
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.socket.connect(("127.0.0.1", port))
-        self.socket.settimeout(20)
+        self.socket.settimeout(REPLY_SECONDS)
         self.calls = 0
 
     def call(self, user):
@@ -55,14 +55,14 @@ def proxy(daemon):
                                    stdout=output, stderr=output, preexec_fn=die_with_parent)
     phone = Phone(port)
     try:
-        if not wait_for(phone.is_answered, 20):
+        if not wait_for(phone.is_answered):
             with open(log, encoding="utf-8", errors="replace") as said:
                 raise AssertionError(said.read())
         yield phone
     finally:
         phone.socket.close()
         process.send_signal(signal.SIGTERM)
-        process.wait(20)
+        process.wait()
 
 
 @own

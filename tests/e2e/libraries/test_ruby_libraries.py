@@ -14,7 +14,7 @@ PROGRAM = os.path.join(sys.path[0], "ruby_libraries.rb")
 
 def ruby(library, daemon):
     """What the function of this name in the program returns."""
-    done = subprocess.run(["ruby", PROGRAM, library, daemon.path], capture_output=True, text=True, timeout=60,
+    done = subprocess.run(["ruby", PROGRAM, library, daemon.path], capture_output=True, text=True,
                           check=False)
     equal(done.returncode, 0, done.stderr)
     return json.loads(done.stdout.splitlines()[-1])

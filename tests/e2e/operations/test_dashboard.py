@@ -14,7 +14,7 @@ import urllib.request
 import yaml
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
-from daemon import ROOT, Daemon, Skipped, equal, free_port, main, own, wait_for
+from daemon import REPLY_SECONDS, ROOT, Daemon, Skipped, equal, free_port, main, own, wait_for
 from exporter import scrape, scrape_replica, series
 
 FOLDER = os.path.join(ROOT, "tools", "monitor")
@@ -40,7 +40,7 @@ def served():
             raw.call(*line.split())
 
         def text():
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=20) as reply:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=REPLY_SECONDS) as reply:
                 return reply.read().decode()
         assert wait_for(lambda: "\nexpired_forecast_elements{" in text()
                         and "\nexpired_dehydrator_elements{" in text())
@@ -155,7 +155,7 @@ def promtool_accepts_rules_and_expressions():
         file.flush()
         done = subprocess.run([promtool, "check", "rules", file.name,
                                *glob.glob(os.path.join(FOLDER, "*.yml"))],
-                              capture_output=True, text=True, timeout=60, check=False)
+                              capture_output=True, text=True, check=False)
     equal(done.returncode, 0, done.stdout + done.stderr)
 
 

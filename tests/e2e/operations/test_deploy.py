@@ -22,7 +22,7 @@ def read(name):
 
 
 def run(words, **env):
-    return subprocess.run(words, capture_output=True, text=True, timeout=60, check=False,
+    return subprocess.run(words, capture_output=True, text=True, check=False,
                           env={**os.environ, **env}, preexec_fn=die_with_parent)
 
 

@@ -16,7 +16,7 @@ PAGES = ("expired.8", "expired.conf.5", "expired-check.1", "expired-export.1")
 
 
 def run(*words, **more):
-    return subprocess.run(words, capture_output=True, text=True, timeout=30, check=False,
+    return subprocess.run(words, capture_output=True, text=True, check=False,
                           preexec_fn=die_with_parent, **more)
 
 

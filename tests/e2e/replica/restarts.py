@@ -3,7 +3,7 @@ daemon and followers."""
 from contextlib import ExitStack, contextmanager
 
 from daemon import BINARY, Daemon, equal, plain, read_reply, wait_for
-from followers import SECONDS, await_caught_up, await_linked, call, follow
+from followers import await_caught_up, await_linked, call, follow
 
 JOURNAL = ("--appendonly", "yes")
 SNAPSHOT = ("--save", "3600 1000000")  # written by SAVE, and at a clean stop
@@ -31,7 +31,7 @@ class Node(Daemon):
         if not self.port:
             super().start()
             return
-        assert wait_for(self.starts, SECONDS, 0.1), "it did not start again:\n" + self.log()
+        assert wait_for(self.starts, nap=0.1), "it did not start again:\n" + self.log()
 
     def starts(self):
         """Another process's connection may have got the port meanwhile, for a while."""
@@ -66,7 +66,7 @@ def await_base(node):
     def is_written():
         text = call(node, "INFO", "persistence")
         return b"aof_rewrite_in_progress:0" in text and b"aof_rewrite_scheduled:0" in text
-    assert wait_for(is_written, SECONDS), node.log()
+    assert wait_for(is_written), node.log()
 
 
 def terminate(node):

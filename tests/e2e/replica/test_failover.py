@@ -5,8 +5,8 @@ import threading
 from contextlib import ExitStack, contextmanager
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
-from daemon import Daemon, beside_redis, encode, equal, main, oracle, own, wait_for
-from followers import SECONDS, await_caught_up, call, follow, is_linked, offset, role
+from daemon import Daemon, beside_redis, encode, equal, happens, main, oracle, own, wait_for
+from followers import await_caught_up, call, follow, is_linked, offset, role
 
 QUICK = ("--repl-diskless-sync-delay", "0")
 
@@ -58,11 +58,11 @@ def info_field(server, name):
 
 
 def becomes(server, wanted):
-    assert wait_for(lambda: role(server)[0] == wanted, SECONDS), server.log()
+    assert wait_for(lambda: role(server)[0] == wanted), server.log()
 
 
 def links(server):
-    assert wait_for(lambda: is_linked(server), SECONDS), server.log()
+    assert wait_for(lambda: is_linked(server)), server.log()
 
 
 def check_swapped(old, new):
@@ -133,9 +133,9 @@ def no_write_is_lost_by_a_failover_under_load():
 
         writer = threading.Thread(target=write)
         writer.start()
-        assert wait_for(lambda: len(acknowledged) > 500, SECONDS)
+        assert wait_for(lambda: len(acknowledged) > 500)
         equal(call(master, "FAILOVER"), b"OK")
-        writer.join(SECONDS)
+        writer.join()
         assert refused.is_set()
         becomes(replica, b"master")
         equal(call(replica, "DBSIZE"), len(acknowledged))
@@ -184,7 +184,7 @@ def the_time_of_a_failover_may_be_as_long_as_its_number():
             call(master, "SET", "k", "1")
             for most in (18446744073709552, 2 ** 63 - 1):
                 equal(call(master, "FAILOVER", "TIMEOUT", most), b"OK")
-                assert not wait_for(lambda: failover_state(master) != "waiting-for-sync", 0.1)
+                assert not happens(lambda: failover_state(master) != "waiting-for-sync", 0.1)
                 equal(call(master, "FAILOVER", "ABORT"), b"OK")
 
 
@@ -195,7 +195,7 @@ def force_hands_over_to_a_replica_that_lags():
             call(master, "SET", "lost", "1")
             equal(call(master, "FAILOVER", "TO", "127.0.0.1", replica.port, "FORCE", "TIMEOUT",
                        "100"), b"OK")
-            assert wait_for(lambda: failover_state(master) == "failover-in-progress", SECONDS)
+            assert wait_for(lambda: failover_state(master) == "failover-in-progress")
             writer.send(encode("SET", "k", "2"))
             assert writer.reply().startswith(b"-READONLY")
         check_swapped(master, replica)
@@ -211,7 +211,7 @@ def a_target_that_refuses_ends_the_failover():
             writer.send(encode("SET", "k", "2"))
             for host, port in (("NO", "ONE"), ("127.0.0.1", 1), ("NO", "ONE")):  # it forgets the master's stream
                 other.send(encode("REPLICAOF", host, port))
-            assert wait_for(lambda: failover_state(master) == "failover-in-progress", SECONDS)
+            assert wait_for(lambda: failover_state(master) == "failover-in-progress")
         becomes(master, b"master")
         equal(writer.reply(), b"+OK\r\n")
         assert "PSYNC FAILOVER can't be sent to a master" in master.log()
@@ -241,10 +241,10 @@ def nothing_expires_while_a_failover_waits():
             call(master, "SET", "k", "v", "PX", "300")
             equal(call(master, "FAILOVER"), b"OK")
             end = offset(master)
-            assert wait_for(lambda: call(master, "GET", "k") is None, SECONDS)
+            assert wait_for(lambda: call(master, "GET", "k") is None)
             equal(offset(master), end)
             equal(call(master, "FAILOVER", "ABORT"), b"OK")
-        assert wait_for(lambda: call(replica, "DBSIZE") == 0, SECONDS)
+        assert wait_for(lambda: call(replica, "DBSIZE") == 0)
 
 
 @beside_redis

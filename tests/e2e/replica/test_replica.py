@@ -249,7 +249,7 @@ def replicas_of_a_replica_that_gets_a_copy_are_not_said_to_lag():
         last.follow(middle)
         await_linked(last)
         middle.follow(other)
-        assert wait_for(lambda: last.syncs()[0] == 2, 20), middle.log()
+        assert wait_for(lambda: last.syncs()[0] == 2), middle.log()
         check_same(other, middle, last)
         assert "bytes behind, more than" not in middle.log(), middle.log()
 

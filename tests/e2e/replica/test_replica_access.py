@@ -5,7 +5,7 @@ from contextlib import ExitStack
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
 from daemon import Daemon, beside_redis, equal, main, oracle, own, wait_for
-from followers import SECONDS, await_caught_up, call, follow, is_linked, role
+from followers import await_caught_up, call, follow, is_linked, role
 from tls import TlsDaemon, certificates
 
 QUICK = ("--repl-diskless-sync-delay", "0")
@@ -23,7 +23,7 @@ class TlsMember(TlsDaemon):
 
 
 def says(server, text):
-    assert wait_for(lambda: text in server.log(), SECONDS), f"{text}\n{server.log()}"
+    assert wait_for(lambda: text in server.log()), f"{text}\n{server.log()}"
 
 
 def members(stack, count, **how):
@@ -31,7 +31,7 @@ def members(stack, count, **how):
 
 
 def linked(replica):
-    assert wait_for(lambda: is_linked(replica), SECONDS), replica.log()
+    assert wait_for(lambda: is_linked(replica)), replica.log()
 
 
 def check_same(master, *replicas):
@@ -131,7 +131,7 @@ def a_user_of_the_master_with_few_rights_is_enough():
         equal(call(replica, "CONFIG", "SET", "masterauth", "secret"), b"OK")
         linked(replica)
         raw.call("SET", "k", "v")
-        assert wait_for(lambda: call(replica, "GET", "k") == b"v", SECONDS)
+        assert wait_for(lambda: call(replica, "GET", "k") == b"v")
 
 
 @own
@@ -166,7 +166,7 @@ def writes_need_enough_replicas_at_once_when_the_option_is_set():
         equal(call(master, "CONFIG", "SET", "min-replicas-to-write", "1"), b"OK")
         equal(call(master, "SET", "k", "w"), b"OK")
         replica.kill()
-        assert wait_for(lambda: call(master, "SET", "k", "x") == refused, SECONDS)
+        assert wait_for(lambda: call(master, "SET", "k", "x") == refused)
 
 
 @own

@@ -6,7 +6,7 @@ import sys
 import urllib.request
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
-from daemon import Daemon, Raw, beside_redis, equal, free_port, main, oracle, own, wait_for
+from daemon import REPLY_SECONDS, Daemon, Raw, beside_redis, equal, free_port, main, oracle, own, wait_for
 
 FAST = ("--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1")
 
@@ -46,7 +46,7 @@ def both_roles(make):
     kind = Redis if make is Redis else tcp_daemon
     with kind(*FAST, "--min-replicas-to-write", "1") as master:
         with replica_of(kind, master) as replica:
-            assert wait_for(lambda: is_online(master, replica), 20)
+            assert wait_for(lambda: is_online(master, replica))
             found = [fields(master, "replication"), fields(replica, "replication")]
             replica.redis().execute_command("REPLICAOF", "127.0.0.1", free_port())
             assert wait_for(lambda: info(replica)["master_link_status"] == "down")
@@ -64,7 +64,7 @@ def the_log_prints_1_key_and_not_1_keys():
         equal(master.redis().set("key", "value"), True)
         equal(master.redis().save(), True)
         with replica_of(tcp_daemon, master, "--appendonly", "yes") as replica:
-            assert wait_for(lambda: "Journal rewritten: 1 key," in replica.log(), 20), replica.log()
+            assert wait_for(lambda: "Journal rewritten: 1 key," in replica.log()), replica.log()
             said = master.log() + replica.log()
     assert "Snapshot written: 1 key, " in said and "Full copy from the master loaded: 1 key, " in said, said
     equal(re.findall(r"\b1 (?:keys|clients|commands)\b", said), [])
@@ -73,9 +73,9 @@ def the_log_prints_1_key_and_not_1_keys():
 @own
 def counters_and_memory_follow_the_stream():
     with tcp_daemon(*FAST) as master, replica_of(tcp_daemon, master) as replica:
-        assert wait_for(lambda: is_online(master, replica), 20)
+        assert wait_for(lambda: is_online(master, replica))
         master.redis().set("k", "v" * 1000)
-        equal(master.redis().execute_command("WAIT", 1, 5000), 1)
+        equal(master.redis().execute_command("WAIT", 1, 0), 1)
         stats = info(master, "stats")
         equal((stats["sync_full"], stats["sync_partial_ok"], stats["sync_partial_err"]), (1, 0, 0))
         equal(stats["total_forks"], 1)
@@ -101,7 +101,7 @@ def lines_of(server, kind):
 @own
 def client_list_shows_and_kills_both_ends_of_the_link():
     with tcp_daemon(*FAST) as master, replica_of(tcp_daemon, master) as replica:
-        assert wait_for(lambda: is_online(master, replica), 20)
+        assert wait_for(lambda: is_online(master, replica))
         (end,) = lines_of(master, "replica")
         equal(end["flags"], "S")
         (link,) = lines_of(replica, "master")
@@ -111,13 +111,13 @@ def client_list_shows_and_kills_both_ends_of_the_link():
         equal(master.redis().execute_command("CLIENT", "KILL", "TYPE", "normal"), 0)
         for server, kind in ((master, "replica"), (replica, "master")):
             equal(server.redis().execute_command("CLIENT", "KILL", "TYPE", kind), 1)
-            assert wait_for(lambda: info(master, "stats")["sync_partial_ok"] > 0, 10)
-            assert wait_for(lambda: is_online(master, replica), 10)
+            assert wait_for(lambda: info(master, "stats")["sync_partial_ok"] > 0)
+            assert wait_for(lambda: is_online(master, replica))
             master.redis().config_resetstat()
 
 
 def metrics(port):
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as page:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=REPLY_SECONDS) as page:
         lines = page.read().decode().splitlines()
     return {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1])
             for line in lines if not line.startswith("#")}
@@ -128,8 +128,8 @@ def the_metrics_port_shows_both_ends():
     ports = [free_port(), free_port()]
     with tcp_daemon(*FAST, "--metrics-port", str(ports[0])) as master, \
             replica_of(tcp_daemon, master, "--metrics-port", str(ports[1])) as replica:
-        assert wait_for(lambda: is_online(master, replica), 20)
-        equal(master.redis().execute_command("WAIT", 1, 5000), 1)
+        assert wait_for(lambda: is_online(master, replica))
+        equal(master.redis().execute_command("WAIT", 1, 0), 1)
         ours = metrics(ports[0])
         equal([ours["expired_" + name] for name in
                ("replica", "connected_replicas", "replica_syncs_full_total", "master_link_up")],
@@ -146,12 +146,12 @@ def the_metrics_port_shows_both_ends():
 @own
 def replica_keeps_the_pushes_of_a_dehydrator_that_became_empty():
     with tcp_daemon(*FAST) as master, replica_of(tcp_daemon, master) as replica:
-        assert wait_for(lambda: is_online(master, replica), 20)
+        assert wait_for(lambda: is_online(master, replica))
         client, other = master.redis(), replica.redis()
         for _ in range(3):
             client.execute_command("REDE.PUSH", "d", 0, "payload", "id")
             client.execute_command("REDE.POLL", "d")
-        equal(client.wait(1, 20000), 1)
+        equal(client.wait(1, 0), 1)
         found = other.execute_command("REDE.INFO", "d")
         counts = dict(zip(found[::2], found[1::2]))
         equal((other.exists("d"), counts[b"length"], counts[b"pushed"], counts[b"delivered"]), (0, 0, 3, 0))

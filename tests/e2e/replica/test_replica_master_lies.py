@@ -279,7 +279,7 @@ def broken_streams_lead_to_a_full_copy():
                 assert replica_shows, replica.log()
                 fake.send(stream)
                 assert wait_for(lambda: f"Master 127.0.0.1:{fake.port}: the stream at offset" in
-                                replica.log(), 5), (stream, replica.log()[-500:])
+                                replica.log()), (stream, replica.log()[-500:])
                 equal(replica.call("GET", OLD[0]), b"$%d\r\n%s\r\n" % (len(OLD[1]), OLD[1]))
                 fake.await_closed()
                 fake.shake()

@@ -167,7 +167,7 @@ def types_in_import_skip_are_left_out_of_a_copy():
 
 def fetch(master, option, path):
     return subprocess.run(["redis-cli", "-p", str(master.port), option, path], capture_output=True,
-                          text=True, timeout=30, preexec_fn=die_with_parent)
+                          text=True, preexec_fn=die_with_parent)
 
 
 @beside_redis

@@ -8,7 +8,7 @@ import sys
 from contextlib import contextmanager
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
-from daemon import Raw, encode, equal, main, own, random_seed, wait_for
+from daemon import Raw, encode, equal, happens, main, own, random_seed, wait_for
 from followers import await_linked, is_linked, offset, role
 from peers import ID, FakeReplica
 from replicas import Member, check_same, group
@@ -119,7 +119,7 @@ def replica_that_takes_nothing_of_its_copy_is_closed():
         for number in range(64):
             master.ok("SET", f"k{number}", random.Random(number).randbytes(MIB // 4))
         raw.send(encode("PSYNC", "?", -1))
-        assert wait_for(lambda: "read nothing of its full copy" in master.log(), 20), master.log()
+        assert wait_for(lambda: "read nothing of its full copy" in master.log()), master.log()
         with Member() as replica:
             replica.follow(master)
             await_linked(replica)
@@ -150,7 +150,7 @@ def copy_ends_when_nobody_takes_it_any_more():
             while len(raw.pending) < 1000:
                 raw.more()
             equal(len(children(master)), 1)
-        assert wait_for(lambda: not children(master), 20), children(master)
+        assert wait_for(lambda: not children(master)), children(master)
 
 
 @own
@@ -161,7 +161,7 @@ def soft_limit_closes_a_replica_after_its_seconds():
         raw.acknowledge(start)
         for _ in range(30):
             master.ok("SET", "k", b"x" * MIB)
-        assert wait_for(lambda: closed(master) == 1, 15)
+        assert wait_for(lambda: closed(master) == 1)
 
 
 @own
@@ -228,7 +228,7 @@ def nonsense_of_replicas_changes_nothing_for_others():
                     break
             master.call("SET", "x", "y")
             if rng.random() < 0.2:
-                wait_for(raw.has_more, 0.05)
+                happens(raw.has_more, 0.05)
             raw.close()
             assert master.is_running(), master.log()[-2000:]
             if role(master)[0] != b"master":
@@ -236,7 +236,7 @@ def nonsense_of_replicas_changes_nothing_for_others():
         master.ok("SET", "k", "w")
         assert wait_for(lambda: is_linked(replica))
         check_same(master, replica)
-        equal(master.call("WAIT", 1, 5000), b":1\r\n")
+        equal(master.call("WAIT", 1, 0), b":1\r\n")
 
 
 @own
@@ -250,7 +250,7 @@ def lies_about_the_offset_do_not_count_for_wait():
         equal(master.call("WAIT", 1, 50), b":0\r\n")
         end = offset(master)
         raw.acknowledge(end)
-        equal(master.call("WAIT", 1, 5000), b":1\r\n")
+        equal(master.call("WAIT", 1, 0), b":1\r\n")
 
 
 @own

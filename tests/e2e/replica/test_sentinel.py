@@ -18,7 +18,7 @@ HELLO = "__sentinel__:hello"
 def hears_hellos(node):
     with node.redis().pubsub() as listener:
         listener.subscribe(HELLO)
-        said = wait_for(lambda: listener.get_message(ignore_subscribe_messages=True, timeout=1), 10)
+        said = wait_for(lambda: listener.get_message(ignore_subscribe_messages=True, timeout=1))
         parts = said["data"].decode().split(",")
         equal(parts[4], NAME)
         return len(parts)
@@ -45,7 +45,7 @@ def a_replica_with_priority_0_is_not_promoted():
         master, never, other = group.nodes
         wanted = {never.port: 0, other.port: 100}  # Sentinel takes it for 100 until it has asked
         assert wait_for(lambda: {one["port"]: one["slave-priority"]
-                                 for one in group.sentinels[0].replicas()} == wanted, 20)
+                                 for one in group.sentinels[0].replicas()} == wanted)
         master.kill()
         assert group.wait_for_other_master(master.port) is other
         group.wait_for_replicas(other)
@@ -61,9 +61,8 @@ def replicas_that_answer_masterdown_are_alive_and_can_be_promoted():
         master, *replicas = group.nodes
         (sentinel,) = group.sentinels
         master.kill()
-        assert wait_for(lambda: {one["master-link-status"] for one in sentinel.replicas()} == {"err"},
-                        20)
-        assert wait_for(lambda: int(sentinel.master().get("s-down-time", 0)) > 3 * DOWN_MSEC, 20)
+        assert wait_for(lambda: {one["master-link-status"] for one in sentinel.replicas()} == {"err"})
+        assert wait_for(lambda: int(sentinel.master().get("s-down-time", 0)) > 3 * DOWN_MSEC)
         for node in replicas:
             with node.raw() as raw:
                 equal(raw.call("PING")[:12], b"-MASTERDOWN ")
@@ -71,7 +70,7 @@ def replicas_that_answer_masterdown_are_alive_and_can_be_promoted():
                for one in sentinel.replicas()], [("slave", True)] * 2)
         replicas[1].redis().config_set("replica-priority", 100)
         assert group.wait_for_other_master(master.port) is replicas[1]
-        assert wait_for(lambda: replicas[0].is_synced(), 20)
+        assert wait_for(lambda: replicas[0].is_synced())
 
 
 @own
@@ -89,11 +88,11 @@ def a_sentinel_moves_clients_from_redis():
     """A replica of ours in a group of Redis becomes its master."""
     with Daemon(binary=oracle(), tcp=True) as theirs, Node(replicaof=theirs.port) as ours:
         theirs.redis().set("k", "v")
-        assert wait_for(lambda: ours.is_synced() and ours.redis().get("k") == b"v", 20)
+        assert wait_for(lambda: ours.is_synced() and ours.redis().get("k") == b"v")
         with Sentinel(theirs.port, quorum=1) as sentinel:
-            assert wait_for(lambda: sentinel.master()["num-slaves"] == 1, 15)
+            assert wait_for(lambda: sentinel.master()["num-slaves"] == 1)
             move_clients(sentinel)
-            assert wait_for(lambda: sentinel.master()["port"] == ours.port, 15, 0.05)
+            assert wait_for(lambda: sentinel.master()["port"] == ours.port, nap=0.05)
         equal(ours.info()["role"], "master")
         equal(ours.redis().set("k", "w"), True)
 
@@ -111,9 +110,9 @@ def a_sentinel_kills_the_script_of_a_busy_master():
                     errors.append(str(error))
             thread = threading.Thread(target=loop, daemon=True)
             thread.start()
-            thread.join(20)
+            thread.join()
             assert "killed" in errors[0].lower(), errors
-            assert wait_for(lambda: sentinel.master()["flags"] == "master", 10, 0.05)
+            assert wait_for(lambda: sentinel.master()["flags"] == "master", nap=0.05)
 
 
 if __name__ == "__main__":

@@ -362,7 +362,7 @@ def numbers_of_64_bits_work_after_a_lack_of_memory():
             equal(raw.call("EVAL", "return tostring(2LL + 1LL == 3LL)", 0), b"$4\r\ntrue\r\n")
         process, daemon.process = daemon.process, None
         process.terminate()
-        equal(process.wait(20), 0)
+        equal(process.wait(), 0)
 
 
 # ---- replies
