@@ -12,15 +12,15 @@ import select
 import struct
 import time
 
-from crash import (FAULT, Budget, Daemon, encode, equal, preload, read_reply, run, seeded, test,
-                   wait_for)
+from crash import FAULT, REPLY_SECONDS, Budget, Daemon, encode, equal, preload, read_reply, run, seeded, test, wait_for
 from followers import await_caught_up, call, follow
+from process import PATIENCE
 from tls import TlsDaemon, context
 
 SHIM = os.path.join(os.path.dirname(FAULT), "shifted_clock.so")
 HOUR = 3_600_000
 OK = b"+OK\r\n"
-LATE = 1500  # milliseconds, because other processes use this machine too
+LATE = 20_000 * PATIENCE  # milliseconds: a wait that the change of the clock has lengthened ends an hour later
 
 
 class Shifted(Daemon):
@@ -203,7 +203,7 @@ def timeouts_of_blocked_clients_ignore_clock_changes():
             pass_time(100)
             daemon.set_clock(by)
             for raw, words in zip(raws, blocking):
-                raw.socket.settimeout(5)
+                raw.socket.settimeout(REPLY_SECONDS)
                 try:
                     reply = raw.reply()
                 except TimeoutError:
@@ -226,7 +226,7 @@ def blocked_client_gets_an_element_due_after_a_clock_change():
             else:
                 daemon.set_clock(by)
                 equal(writer.call("REDE.PUSH", "rede", 100, "p", "earlier"), OK)
-            waiter.socket.settimeout(5)
+            waiter.socket.settimeout(REPLY_SECONDS)
             equal(waiter.reply(), b"*1\r\n$1\r\np\r\n", f"by {by}")
             writer.call("DEL", "rede")
 
@@ -245,11 +245,11 @@ def leases_keep_their_span_when_the_clock_is_set():
             daemon.set_clock(by)
             left = int(raw.call("LEASE.CHECK", "lock", token)[1:])
             spent = (time.monotonic() - began) * 1000
-            assert span - spent - 2 <= left <= span - 100 + 2, (by, left, spent)
+            assert span - spent - 10 <= left <= span - 90, (by, left, spent)
             daemon.set_clock(by // 2)
             assert waiter.reply().startswith(b"*2")
             end = time.monotonic()
-            assert (end - began) * 1000 >= span - 2, (by, end - began)
+            assert (end - began) * 1000 >= span - 10, (by, end - began)
             assert (end - granted) * 1000 < span + LATE, (by, end - granted)
             equal(raw.call("DEBUG", "CHECK"), OK)
             digest = raw.call("DEBUG", "DIGEST")
@@ -271,11 +271,12 @@ def clients_wait_for_unseen_leases_while_the_clock_is_set():
             with daemon.raw() as waiter:
                 waiter.send(encode("LEASE.TAKE", "free", "b", span, "WAIT", 0))
                 pass_time(100)
-                assert not waiter.has_more(), by
+                early = waiter.has_more()
+                assert not early or (time.monotonic() - began) * 1000 >= span - 10, by
                 daemon.set_clock(by)
                 assert waiter.reply().startswith(b"*2")
                 spent = (time.monotonic() - began) * 1000
-                assert span - 2 <= spent < span + LATE, (by, spent)
+                assert span - 10 <= spent < span + LATE, (by, spent)
 
 
 @test

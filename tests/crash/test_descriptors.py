@@ -55,8 +55,8 @@ def new_client_waits_for_a_descriptor_and_nothing_spins():
         for raw in raws[:room - 1]:
             equal(raw.reply(), b"+PONG\r\n")
         before, lines = daemon.cpu_seconds(), daemon.log().count("Too many open files")
-        end, longest = time.monotonic() + WATCHED, 0
-        while time.monotonic() < end:
+        start, longest = time.monotonic(), 0
+        while time.monotonic() < start + WATCHED:
             began = time.monotonic()
             equal(known.call("SET", "k", "v"), OK)
             longest = max(longest, time.monotonic() - began)
@@ -64,7 +64,8 @@ def new_client_waits_for_a_descriptor_and_nothing_spins():
         spent = daemon.cpu_seconds() - before
         assert spent < WATCHED / 3, f"{spent} s of {WATCHED} s were spent"
         assert not any(raw.has_more() for raw in raws[room:])
-        assert 1 <= daemon.log().count("Too many open files") <= lines + 3, daemon.log()
+        # One line a second.
+        assert 1 <= daemon.log().count("Too many open files") <= lines + 2 + time.monotonic() - start, daemon.log()
         print(f"longest wait without descriptors: {longest * 1000:.1f} ms")
         for raw in raws[:MORE]:
             raw.close()

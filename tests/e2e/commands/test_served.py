@@ -5,7 +5,7 @@ import sys
 import time
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
-from daemon import Daemon, encode, equal, main, oracle, own, read_reply, test, wait_for
+from daemon import REPLY_SECONDS, Daemon, encode, equal, main, oracle, own, read_reply, test, wait_for
 
 WAITING = ["BLPOP", "BRPOP", "BLMOVE", "BZPOPMIN", "BLMPOP", "BZMPOP"]
 
@@ -169,7 +169,7 @@ def slowlog_latency_and_commandstats_time_a_served_call():
         at.wait(f"BLMPOP 0 1 k LEFT COUNT {MANY}")
         equal(at.slow(), [])
         at.admin.send(encode("RPUSH", "k", *[b"0123456789"] * MANY))
-        at.waiter.socket.settimeout(20)
+        at.waiter.socket.settimeout(REPLY_SECONDS)
         at.waiter.reply()
         equal(at.admin.reply(), b":%d\r\n" % MANY)
         (usec, words), = at.slow()
@@ -230,13 +230,13 @@ def slowlog_shows_blocked_time_apart_from_executed_time():
         at = Observed(daemon)
         at.wait("BLPOP l 0")
         began = time.monotonic()
-        wait_for(lambda: time.monotonic() - began > 0.05, nap=0.01)  # real time: it is measured
+        wait_for(lambda: time.monotonic() - began > 1, nap=0.01)  # real time: it is measured
         at.admin.call("RPUSH", "l", "x")
         at.waiter.reply()
         entries = read_reply(at.admin.call("SLOWLOG", "GET", "-1", "WITHBLOCKED"))[0][1]
         found = {entry[1][3][1][0][1]: entry[1] for entry in entries}
         ran, blocked = (int(found[b"BLPOP"][i][1]) for i in (2, 6))
-        assert blocked >= 45_000 > ran, (ran, blocked)
+        assert blocked >= 990_000 > ran, (ran, blocked)
         equal(int(found[b"RPUSH"][6][1]), 0)
         entries = read_reply(at.admin.call("SLOWLOG", "GET", "1"))[0][1]
         equal(len(entries[0][1]), 6)

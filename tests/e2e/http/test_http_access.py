@@ -6,8 +6,9 @@ import sys
 import time
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
-from daemon import equal, main, own, wait_for
+from daemon import equal, happens, main, own, wait_for
 from http_port import Port, Reply, rest_of
+from process import PATIENCE
 
 SILENT_SECONDS, MOST_SECONDS = 5, 10  # of server/http/visitors.h
 MOST = 32
@@ -134,8 +135,8 @@ def many_failed_logins_stop_further_checks():
             with daemon.connect() as connection:  # whether or not the client waits for its reply
                 connection.sendall(b"GET / HTTP/1.1\r\nAuthorization: Basic eDp5\r\n\r\n")
             return daemon.login("default", "opensesame").status == 429
-        assert wait_for(fails_until_refused, 5, nap=0), "each password is checked"
-        assert wait_for(lambda: daemon.login("default", "opensesame").status == 200, 5)
+        assert wait_for(fails_until_refused, nap=0), "each password is checked"
+        assert wait_for(lambda: daemon.login("default", "opensesame").status == 200)
 
 
 @own
@@ -148,7 +149,7 @@ def failed_logins_without_a_password_are_limited_too():
             with daemon.connect() as connection:
                 connection.sendall(b"GET / HTTP/1.1\r\nAuthorization: Basic eDp5\r\n\r\n")
         equal(daemon.ask("/").status, 401)  # it has read these requests
-        assert wait_for(lambda: daemon.login("reader", "pw").status == 200, 5)
+        assert wait_for(lambda: daemon.login("reader", "pw").status == 200)
 
 
 @own
@@ -207,7 +208,7 @@ def long_requests_are_refused_without_keeping_them():
                 except OSError:
                     pass  # it reads no more
                 assert memory(daemon) - before < 1_000_000, data[:20]
-        assert wait_for(lambda: memory(daemon) - before < 200_000, 5), memory(daemon) - before
+        assert wait_for(lambda: memory(daemon) - before < 200_000), memory(daemon) - before
 
 
 @own
@@ -228,13 +229,13 @@ def two_hundred_connections_stall_nobody():
             began = time.monotonic()
             equal(raw.call("PING"), b"+PONG\r\n")
             worst = max(worst, time.monotonic() - began)
-        assert worst < 2, f"a client waited {worst:.3f} s"
+        assert worst < 4 * PATIENCE, f"a client waited {worst:.3f} s"
         assert files(daemon) - open_before <= MOST + 2, files(daemon) - open_before
         equal(daemon.ask("/metrics").status, 200, "the newest is served")
         assert memory(daemon) - before < 1_000_000
         for connection in silent + slow:
             connection.close()
-        assert wait_for(lambda: files(daemon) <= open_before + 1, 5), files(daemon) - open_before
+        assert wait_for(lambda: files(daemon) <= open_before + 1), files(daemon) - open_before
 
 
 @own
@@ -260,10 +261,9 @@ def slow_senders_and_readers_are_sent_away():
             except TimeoutError:
                 pass
             return len(ends) == 2
-        assert wait_for(all_have_ended, 2 * MOST_SECONDS, nap=0.2), ends
-        assert ends[silent] < SILENT_SECONDS + 2, ends
-        assert SILENT_SECONDS < ends[sender] < MOST_SECONDS + 3, ends
-        assert wait_for(lambda: daemon.value("expired_http_requests_total") >= 1, 5)
+        assert wait_for(all_have_ended, nap=0.2), ends
+        assert SILENT_SECONDS < ends[sender] and ends[silent] < ends[sender], ends
+        assert wait_for(lambda: daemon.value("expired_http_requests_total") >= 1)
 
 
 @own
@@ -276,7 +276,7 @@ def connections_wait_while_descriptors_are_used_up():
         with daemon.connect() as connection:
             connection.sendall(b"GET /nothing HTTP/1.1\r\n\r\n")
             before = daemon.cpu_seconds()
-            assert wait_for(lambda: daemon.cpu_seconds() - before > 0.5, 1) is False, "it spins"
+            assert happens(lambda: daemon.cpu_seconds() - before > 0.5, 1) is False, "it spins"
             resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE, limits)
             equal(Reply(rest_of(connection)).status, 404)
 

@@ -8,10 +8,11 @@ import sys
 import redis
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
-from daemon import Daemon, encode, equal, main, random_seed, test, wait_for
+from daemon import REPLY_SECONDS, Daemon, encode, equal, main, random_seed, test, wait_for
 from engines import SYNCED, Engine, check_restart, engine
+from process import PATIENCE
 
-SOON = 300                   # ms
+SOON = int(300 * PATIENCE)   # ms
 PAST, FAR = 1000, 4 * 10**12  # instants, in Unix ms
 
 # Each command is run by the module and by the daemon.
@@ -273,7 +274,7 @@ def a_replica_has_the_same_and_takes_over():
             engine("--appendonly", "yes", *SYNCED, tcp=True) as (replica, two):
         fill(one, "before")
         two.replicaof("127.0.0.1", master.port)
-        assert wait_for(lambda: two.info("replication")["master_link_status"] == "up", 30)
+        assert wait_for(lambda: two.info("replication")["master_link_status"] == "up")
         fill(one)
         one.execute_command("REDE.GIDPUSH", "d", 10**9, "made")
         one.execute_command("REDE.NACK", "d", 10**9, "a")
@@ -300,7 +301,7 @@ def a_replica_does_not_announce_due_elements():
     with engine("--repl-diskless-sync-delay", "0", tcp=True) as (master, one), \
             engine("--notify-keyspace-events", "KA", tcp=True) as (_, two):
         two.replicaof("127.0.0.1", master.port)
-        assert wait_for(lambda: two.info("replication")["master_link_status"] == "up", 30)
+        assert wait_for(lambda: two.info("replication")["master_link_status"] == "up")
         with two.pubsub() as listener:
             listener.subscribe("__keyspace@0__:d")
             one.execute_command("REDE.PUSH", "d", 0, "payload", "a")
@@ -310,7 +311,7 @@ def a_replica_does_not_announce_due_elements():
             one.delete("d")
             heard = []
             while "del" not in heard:
-                message = listener.get_message(ignore_subscribe_messages=True, timeout=10)
+                message = listener.get_message(ignore_subscribe_messages=True, timeout=REPLY_SECONDS)
                 heard += [message["data"].decode()] if message else []
         assert "rede.due" not in heard, heard
 
@@ -428,7 +429,7 @@ def a_replica_has_options_and_pauses():
             if before:
                 fill_with_options(one)
                 two.replicaof("127.0.0.1", master.port)
-            assert wait_for(lambda: two.info("replication")["master_link_status"] == "up", 30)
+            assert wait_for(lambda: two.info("replication")["master_link_status"] == "up")
             if not before:
                 fill_with_options(one)
             forget(one)

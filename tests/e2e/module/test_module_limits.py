@@ -5,7 +5,7 @@ import random
 import sys
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
-from daemon import Daemon, encode, equal, main, random_seed, test, wait_for
+from daemon import Daemon, encode, equal, happens, main, random_seed, test, wait_for
 from engines import check_restart, engine
 
 ERRORS = ["CL.THROTTLE k 1 0 1", "CL.THROTTLE k 1 1 0", "CL.THROTTLEMS k 1 1000001 1", "CL.THROTTLE k -1 1 1",
@@ -70,7 +70,7 @@ def a_client_that_waits_retry_after_is_admitted():
                 found = client.execute_command(*call)
                 while found[0]:  # it is real time, so nothing is certain but the end
                     assert 0 < found[3] <= 50, found
-                    wait_for(lambda: False, found[3] / 1000)
+                    happens(lambda: False, found[3] / 1000)
                     found = client.execute_command(*call)
 
 
@@ -78,14 +78,14 @@ def a_client_that_waits_retry_after_is_admitted():
 def replicas_and_files_have_them():
     with engine("--appendonly", "yes", tcp=True) as (one, client):
         with engine("--replicaof", f"127.0.0.1 {one.port}", tcp=True) as (_, replica):
-            assert wait_for(lambda: replica.info("replication")["master_link_status"] == "up", 30)
+            assert wait_for(lambda: replica.info("replication")["master_link_status"] == "up")
             for i in range(40):
                 client.execute_command("CL.THROTTLE", f"cell {i % 7}", 100, 1, 1000)
                 client.execute_command("CL.WINDOW", f"window {i % 7}", 50, 10**7, 1 + i % 2)
             client.eval("return redis.call('CL.WINDOW', KEYS[1], 5, 100000)", 1, "by a script")
             client.pipeline().execute_command("CL.THROTTLE", "in MULTI", 5, 1, 100).execute()
             equal(len(client.keys()), 16)
-            assert wait_for(lambda: content(replica) == content(client), 30), (content(replica), content(client))
+            assert wait_for(lambda: content(replica) == content(client)), (content(replica), content(client))
         check_restart(one, content)
 
 

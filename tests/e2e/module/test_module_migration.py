@@ -8,11 +8,12 @@ import sys
 import redis
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
-from clusters import SECONDS, Node, migration_state, require_migrations
+from clusters import Node, migration_state, require_migrations
 from daemon import equal, main, test, wait_for
 from engines import SYNCED, policy
+from process import PATIENCE
 
-SOON = 400              # ms
+SOON = int(400 * PATIENCE)  # ms
 FAR = 4 * 10**12        # an instant, in Unix ms
 ENDS = ("expired", "sexpired", "hexpired", "zexpired", "rede.due")
 
@@ -27,7 +28,7 @@ def two_masters(*options):
         def is_ready():
             return all(node.cluster("INFO")["cluster_state"] == "ok" and
                        node.cluster("INFO")["cluster_known_nodes"] == "2" for node in (one, two))
-        assert wait_for(is_ready, SECONDS), source.log()
+        assert wait_for(is_ready), source.log()
         yield source, target, one, two
 
 
@@ -42,14 +43,14 @@ def hold(source, target):
     with source.redis() as client:
         client.execute_command("DEBUG", "SLOTMIGRATION", "PREVENT-PAUSE", 1)
         migrate(source, target)
-        assert wait_for(lambda: migration_state(client) == "waiting-to-pause", SECONDS), (migration_state(client), source.log())
+        assert wait_for(lambda: migration_state(client) == "waiting-to-pause"), (migration_state(client), source.log())
 
 
 def let_go(source, target):
     with source.redis() as client, target.redis() as other:
         client.execute_command("DEBUG", "SLOTMIGRATION", "PREVENT-PAUSE", 0)
         for node in (client, other):
-            assert wait_for(lambda node=node: migration_state(node) == "success", SECONDS), \
+            assert wait_for(lambda node=node: migration_state(node) == "success"), \
                 (migration_state(node), source.log(), target.log())
 
 
@@ -175,7 +176,7 @@ def an_import_that_is_cancelled_leaves_nothing():
         wanted = content(one)[1:]
         hold(source, target)
         one.execute_command("CLUSTER", "CANCELSLOTMIGRATIONS")
-        assert wait_for(lambda: migration_state(two) == "failed", SECONDS), target.log()
+        assert wait_for(lambda: migration_state(two) == "failed"), target.log()
         equal(heard(listeners[0], 5), ends)
         equal(content(one)[1:], wanted)
         equal((two.dbsize(), target.stats()["keys"], target.stats()["values"]), (0, 0, 0))
@@ -193,7 +194,7 @@ def what_is_due_while_a_migration_pauses_writes_waits_for_its_end():
         ends = add_ending(one, "later:", 3 * SOON)
         two.execute_command("DEBUG", "SLOTMIGRATION", "PREVENT-FAILOVER", 1)
         migrate(source, target)
-        assert wait_for(lambda: migration_state(one) == "failover-granted", SECONDS), source.log()
+        assert wait_for(lambda: migration_state(one) == "failover-granted"), source.log()
         assert wait_for(lambda: not one.exists("later:k") and one.execute_command("E.SCARD", "later:s") == 1)
         heard_nothing(listeners[0])
         one.execute_command("CLUSTER", "CANCELSLOTMIGRATIONS")
@@ -211,18 +212,18 @@ def a_target_that_dies_during_an_import_has_nothing_of_it():
         target.kill()
         target.start()
         with target.redis() as again:
-            assert wait_for(lambda: migration_state(one) == "failed", SECONDS), source.log()
-            assert wait_for(lambda: again.dbsize() == 0 and target.stats()["values"] == 0, SECONDS), target.stats()
+            assert wait_for(lambda: migration_state(one) == "failed"), source.log()
+            assert wait_for(lambda: again.dbsize() == 0 and target.stats()["values"] == 0), target.stats()
             equal(content(one), wanted)
             one.execute_command("DEBUG", "SLOTMIGRATION", "PREVENT-PAUSE", 0)
-            assert wait_for(lambda: again.cluster("INFO")["cluster_state"] == "ok", SECONDS), target.log()
+            assert wait_for(lambda: again.cluster("INFO")["cluster_state"] == "ok"), target.log()
             migrate(source, target)
             let_go(source, target)
             equal(content(again), wanted)
             target.kill()
             target.start()
         with target.redis() as again:
-            assert wait_for(lambda: again.cluster("INFO")["cluster_state"] == "ok", SECONDS), target.log()
+            assert wait_for(lambda: again.cluster("INFO")["cluster_state"] == "ok"), target.log()
             equal(content(again), wanted, "from its file")
             assert wait_for(lambda: target.stats()["values"] == 5), target.stats()
 
@@ -263,8 +264,8 @@ def a_replica_of_the_target_has_the_same_and_can_be_promoted():
                 return three.execute_command("CLUSTER", "REPLICATE", target.id)
             except redis.ResponseError:  # it does not know the target yet
                 return False
-        assert wait_for(is_replica, SECONDS), replica.log()
-        assert wait_for(lambda: three.info("replication").get("master_link_status") == "up", SECONDS), replica.log()
+        assert wait_for(is_replica), replica.log()
+        assert wait_for(lambda: three.info("replication").get("master_link_status") == "up"), replica.log()
         fill(one)
         hold(source, target)
         change(one)
@@ -276,7 +277,7 @@ def a_replica_of_the_target_has_the_same_and_can_be_promoted():
         listener = listen(three)
         three.execute_command("READONLY")
         three.execute_command("CLUSTER", "FAILOVER", "TAKEOVER")
-        assert wait_for(replica.is_master, SECONDS), replica.log()
+        assert wait_for(replica.is_master), replica.log()
         equal(heard(listener, 5), ends)
         wanted[0] = sorted(wanted[0] + [f"later:{kind}".encode() for kind in "shzd"])
         equal(content(three), wanted)

@@ -7,7 +7,7 @@ import sys
 import redis
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
-from daemon import equal, free_port, main, test, wait_for
+from daemon import equal, free_port, happens, main, test, wait_for
 from engines import SYNCED, Engine, engine, policy
 
 HOUR = 3_600_000  # ms
@@ -169,7 +169,7 @@ def what_expires_is_logged_with_its_deadline():
     with engine("--repl-diskless-sync-delay", "0", tcp=True) as (master, one), \
             engine(tcp=True) as (_, two):
         two.replicaof("127.0.0.1", master.port)
-        assert wait_for(lambda: two.info("replication")["master_link_status"] == "up", 30)
+        assert wait_for(lambda: two.info("replication")["master_link_status"] == "up")
         policy(one, "SET", "s:*", "EXPIRED", "TO", "s:log")
         policy(one, "SET", "s:log", "MAXLEN", 150)
         now = one.time()[0] * 1000
@@ -276,7 +276,7 @@ def a_replica_has_the_masters_deadlines_and_its_policies():
     with engine("--repl-diskless-sync-delay", "0", tcp=True) as (master, one), \
             engine("--appendonly", "yes", *SYNCED, tcp=True) as (replica, two):
         two.replicaof("127.0.0.1", master.port)
-        assert wait_for(lambda: two.info("replication")["master_link_status"] == "up", 30)
+        assert wait_for(lambda: two.info("replication")["master_link_status"] == "up")
         policy(one, "SET", "s:*", "TTL", "1h", "JITTER", 50, "MAXLEN", 2)
         one.set("s:1", "v")
         one.rpush("s:list", *"abc")
@@ -310,7 +310,7 @@ def nothing_is_applied_during_a_pause():
         client.set("s:1", "v")
         client.execute_command("CLIENT", "PAUSE", 60000, "WRITE")
         policy(client, "SET", "s:*", "TTL", "1h")
-        wait_for(lambda: client.pttl("s:1") != -1, 0.2)
+        happens(lambda: client.pttl("s:1") != -1, 0.2)
         equal(client.pttl("s:1"), -1)
         client.execute_command("CLIENT", "UNPAUSE")
         ttl_becomes(client, "s:1", HOUR)

@@ -78,7 +78,7 @@ def digest(client):
 
 
 def check_same(one, two):
-    assert wait_for(lambda: digest(one) == digest(two), 10)
+    assert wait_for(lambda: digest(one) == digest(two))
 
 
 @test
@@ -87,7 +87,7 @@ def a_replica_that_comes_while_clients_write_gets_every_change():
         with engine(*options, tcp=True) as (master, one), engine(tcp=True) as (_, two):
             with Writer(master) as writer:
                 two.replicaof("127.0.0.1", master.port)
-                assert wait_for(lambda: is_linked(two), 30)
+                assert wait_for(lambda: is_linked(two))
                 writer.some()
             check_same(one, two)
             assert one.dbsize() > 40, one.dbsize()
@@ -100,7 +100,7 @@ def a_replica_gets_every_change_after_a_snapshot_for_another():
             one.bgsave()
             two.replicaof("127.0.0.1", master.port)
             writer.some()
-            assert wait_for(lambda: is_linked(two), 30)
+            assert wait_for(lambda: is_linked(two))
         check_same(one, two)
 
 
@@ -114,7 +114,7 @@ def an_aof_turned_on_while_clients_write_has_every_change():
                 client.config_set("appendonly", "yes")
                 writer.some()
                 assert wait_for(lambda: not client.info("persistence")["aof_rewrite_scheduled"] and
-                                not client.info("persistence")["aof_rewrite_in_progress"], 30)
+                                not client.info("persistence")["aof_rewrite_in_progress"])
             before = digest(client)
             server.kill()
             server.options += ("--appendonly", "yes")
@@ -128,14 +128,14 @@ def a_replica_gets_every_change_after_a_restart_of_its_master():
     with Engine(*DISKLESS, tcp=True) as master, engine(tcp=True) as (_, two):
         with Writer(master):
             two.replicaof("127.0.0.1", master.port)
-            assert wait_for(lambda: is_linked(two), 30)
+            assert wait_for(lambda: is_linked(two))
         with master.redis() as one:
             one.config_set("save", "3600 1")
             one.shutdown(save=True)
         master.process.wait()
         master.launch()  # with the same port
         assert master.is_ready()
-        assert wait_for(lambda: is_linked(two), 30)
+        assert wait_for(lambda: is_linked(two))
         with master.redis() as one:
             with Writer(master):
                 pass
@@ -148,9 +148,9 @@ def a_replica_of_a_promoted_replica_gets_every_change():
     with engine(*DISKLESS, tcp=True) as (master, one), engine(*DISKLESS, tcp=True) as (middle, two), \
             engine(tcp=True) as (_, three):
         two.replicaof("127.0.0.1", master.port)
-        assert wait_for(lambda: is_linked(two), 30)
+        assert wait_for(lambda: is_linked(two))
         three.replicaof("127.0.0.1", middle.port)
-        assert wait_for(lambda: is_linked(three), 30)
+        assert wait_for(lambda: is_linked(three))
         one.execute_command("REDE.PUSH", "d", 10**7, "payload", "id")
         two.replicaof("NO", "ONE")
         with Writer(middle):

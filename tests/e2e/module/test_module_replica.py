@@ -7,11 +7,12 @@ import sys
 import redis
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
-from clusters import SECONDS, Node
+from clusters import Node
 from daemon import equal, main, test, wait_for
 from engines import Engine
+from process import PATIENCE
 
-SOON = 150  # ms
+SOON = int(150 * PATIENCE)  # ms
 AT_ONCE = ("--repl-diskless-sync-delay", "0")
 
 
@@ -21,7 +22,7 @@ def pair():
     with Engine(*AT_ONCE, tcp=True) as master, Engine(tcp=True) as replica, \
             master.redis() as one, replica.redis() as two:
         two.replicaof("127.0.0.1", master.port)
-        assert wait_for(lambda: two.info("replication")["master_link_status"] == "up", 30)
+        assert wait_for(lambda: two.info("replication")["master_link_status"] == "up")
         yield master, replica, one, two
 
 
@@ -80,7 +81,7 @@ def keys_of_a_full_sync_are_known_to_the_replica():
                 calls.execute()
             two.set("old", "v", ex=1000)
             two.replicaof("127.0.0.1", master.port)
-            assert wait_for(lambda: two.info("replication")["master_link_status"] == "up", 30)
+            assert wait_for(lambda: two.info("replication")["master_link_status"] == "up")
             equal(two.dbsize(), 600)
             assert wait_for(lambda: replica.stats()["keys"] >= 300), replica.stats()
             two.replicaof("NO", "ONE")
@@ -99,8 +100,8 @@ def cluster_pair():
                 return two.execute_command("CLUSTER", "REPLICATE", master.id)
             except redis.ResponseError:  # it does not know the master yet
                 return False
-        assert wait_for(is_replica, SECONDS), replica.log()
-        assert wait_for(lambda: link_is_up(two) and one.cluster("INFO")["cluster_state"] == "ok", SECONDS), \
+        assert wait_for(is_replica), replica.log()
+        assert wait_for(lambda: link_is_up(two) and one.cluster("INFO")["cluster_state"] == "ok"), \
             master.log()
         yield master, replica, one
 
@@ -126,10 +127,10 @@ def a_restarted_replica_of_a_cluster_keeps_overdue_keys():
         replica.kill()
         call_each(one, "PERSIST", names)
         equal(one.dbsize(), 500)
-        assert wait_for(lambda: now(one) > at, SECONDS)
+        assert wait_for(lambda: now(one) > at)
         replica.start()
         with replica.redis() as two:
-            assert wait_for(lambda: link_is_up(two), SECONDS), replica.log()
+            assert wait_for(lambda: link_is_up(two)), replica.log()
             in_sync(one, two)
             equal(one.info("stats")["sync_partial_ok"], 1, "the file was of use")
             equal(two.dbsize(), 500)
@@ -146,7 +147,7 @@ def a_restarted_master_of_a_cluster_expires_overdue_keys():
         master.kill()
         master.start()
         with master.redis() as again:
-            assert wait_for(lambda: again.dbsize() == 1, SECONDS), again.dbsize()
+            assert wait_for(lambda: again.dbsize() == 1), again.dbsize()
 
 
 def call_each(client, command, names, *words):

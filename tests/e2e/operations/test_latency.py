@@ -6,8 +6,10 @@ import time
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
 from daemon import Daemon, beside_redis, equal, main, oracle, own, plain, read_reply
+from process import PATIENCE
 
-THRESHOLD = ("--latency-monitor-threshold", "300")  # a busy machine may delay any call
+SLOW_MSEC = int(300 * PATIENCE)  # a busy machine may delay any call
+THRESHOLD = ("--latency-monitor-threshold", str(SLOW_MSEC))
 
 
 def ask(raw, *words):
@@ -27,10 +29,10 @@ def slow_commands_are_listed_until_they_are_reset():
         with daemon, daemon.raw() as raw:
             equal(ask(raw, "LATENCY", "LATEST"), [])
             equal(ask(raw, "LATENCY", "HISTORY", "command"), [])
-            seconds = slow_call(raw, 350)
+            seconds = slow_call(raw, SLOW_MSEC + 50)
             [[name, at, latest, worst]] = ask(raw, "LATENCY", "LATEST")
             equal((name, at in seconds, latest), (b"command", True, worst))
-            assert 350 <= latest < 60_000, latest
+            assert SLOW_MSEC + 50 <= latest < SLOW_MSEC + 60_000, latest
             equal(ask(raw, "LATENCY", "HISTORY", "command"), [[at, latest]])
             equal(ask(raw, "LATENCY", "HISTORY", "fast-command"), [])
             equal(ask(raw, "LATENCY", "RESET", "fast-command", "none"), 0)
@@ -44,7 +46,7 @@ def fast_calls_are_no_samples_and_zero_turns_them_off():
         ask(raw, "DEBUG", "SLEEP", "0")
         equal(ask(raw, "LATENCY", "LATEST"), [])
         ask(raw, "CONFIG", "SET", "latency-monitor-threshold", "0")
-        slow_call(raw, 350)
+        slow_call(raw, SLOW_MSEC + 50)
         equal(ask(raw, "LATENCY", "LATEST"), [])
 
 
@@ -54,7 +56,7 @@ def graph_and_doctor_show_the_bounds_of_the_samples():
     with Daemon(*THRESHOLD) as daemon, daemon.raw() as raw:
         equal(ask(raw, "LATENCY", "GRAPH", "command"),
               b"ERR No samples available for event 'command'")
-        slow_call(raw, 350)
+        slow_call(raw, SLOW_MSEC + 50)
         text = ask(raw, "LATENCY", "GRAPH", "command")
         high, low, worst = map(int, re.fullmatch(bounds, text).groups())
         equal((high, low), (worst, worst))

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
 from daemon import Daemon, beside_redis, encode, equal, main, oracle, own, test
-from process import folder, wait_for
+from process import PATIENCE, folder, wait_for
 from server import Raw, Server
 
 FOREVER = "while true do end"
@@ -21,8 +21,8 @@ THRESHOLD = ("--busy-reply-threshold", "20")
 
 
 def for_seconds(seconds):
-    """Lua that runs for this long."""
-    return f" local began = os.clock() while os.clock() - began < {seconds} do end "
+    """Lua that computes for this long, times PATIENCE: the test must be served meanwhile."""
+    return f" local began = os.clock() while os.clock() - began < {seconds * PATIENCE} do end "
 
 
 class Busy:
@@ -95,12 +95,11 @@ def commands_are_answered_as_by_redis():
             equal(server.raw().call("SCRIPT", "KILL"), b"+OK\r\n")
 
 
-LIBRARY = """#!lua name=lib
+LIBRARY = f"""#!lua name=lib
 redis.register_function('loop', function(keys, args) while true do end end)
 redis.register_function('write', function(keys, args)
     redis.call('set', keys[1], 1)
-    local began = os.clock()
-    while os.clock() - began < 0.3 do end
+    {for_seconds(0.3)}
     return 'done'
 end)"""
 FUNCTION_BUSY = BUSY.replace(b"SCRIPT KILL", b"FUNCTION KILL")
@@ -404,8 +403,9 @@ def deadlines_pass_and_their_events_follow():
     with Daemon(*THRESHOLD, "--notify-keyspace-events", "Ex") as daemon:
         caller, other, hears = daemon.raw(), daemon.raw(), daemon.raw()
         hears.call("SUBSCRIBE", "__keyevent@0__:expired")
-        other.calls([("SET", f"k{i}", 1, "PX", 500 + i) for i in range(50)])
-        until = time.monotonic() + 0.6
+        soon = int(500 * PATIENCE)
+        other.calls([("SET", f"k{i}", 1, "PX", soon + i) for i in range(50)])
+        until = time.monotonic() + (soon + 100) / 1000
         caller.send(encode("EVAL", FOREVER, 0))
         wait_for(lambda: other.call("PING") == BUSY)
         wait_for(lambda: other.call("PING") == BUSY and time.monotonic() > until)
@@ -443,8 +443,9 @@ def a_blocked_client_is_served_after_the_script():
 def a_pause_that_ends_meanwhile_lets_no_write_run():
     with Daemon(*THRESHOLD) as daemon:
         caller, other, writes = daemon.raws(3)
-        equal(other.call("CLIENT", "PAUSE", 1000, "WRITE"), b"+OK\r\n")
-        until = time.monotonic() + 1.1
+        pause = int(1000 * PATIENCE)
+        equal(other.call("CLIENT", "PAUSE", pause, "WRITE"), b"+OK\r\n")
+        until = time.monotonic() + (pause + 100) / 1000
         writes.send(encode("SET", "a", 1) + encode("GET", "a"))
         assert wait_for(lambda: b"blocked_clients:1\r\n" in other.call("INFO", "clients"))
         caller.send(encode("EVAL_RO", FOREVER, 0))
@@ -507,7 +508,7 @@ def shut_down(daemon, other):
     equal(other.call("SHUTDOWN"), BUSY)
     other.send(encode("SHUTDOWN", "NOSAVE"))
     equal(other.rest(), b"")
-    equal(daemon.process.wait(10), 0)
+    equal(daemon.process.wait(), 0)
     daemon.process = None
 
 
