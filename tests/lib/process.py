@@ -19,15 +19,22 @@ def die_with_parent():
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
+_owned = []  # a socket for each port of this process
+
+
 def free_port():
-    """A port that nobody listens on. It is below those that the kernel gives to outgoing connections, so that a
-    server that stops and starts again finds it free."""
+    """A port that nobody listens on, and that no other test gets while this process lives. It is below those that the
+    kernel gives to outgoing connections, so that a server that stops and starts again finds it free."""
     choose = random.SystemRandom()  # programs that run at the same time may have the same seed
     while True:
+        port, owned = choose.randrange(20000, 32768), socket.socket(socket.AF_UNIX)
         with socket.socket() as probe, contextlib.suppress(OSError):
-            port = choose.randrange(20000, 32768)
+            # An abstract name, which ends with its socket. Filled up, because node's names are.
+            owned.bind(f"\0expired-test-port-{port}".ljust(108, "\0"))
             probe.bind(("127.0.0.1", port))
+            _owned.append(owned)
             return port
+        owned.close()
 
 
 def folder():
