@@ -17,7 +17,7 @@ NO_REPLICA = b"-ERR FAILOVER target HOST and PORT is not a replica.\r\n"
 
 
 class Unnamed(Daemon):
-    """A daemon whose resolver waits for `answer` when it is asked for slow.test."""
+    """A daemon whose resolver waits for `give_address` when it is asked for slow.test."""
 
     def __init__(self, *options):
         super().__init__(*QUICK, *options, tcp=True)
@@ -39,7 +39,7 @@ class Unnamed(Daemon):
             return False
         return True
 
-    def answer(self):
+    def give_address(self):
         assert wait_for(self.has_reader), self.log()
 
     def await_end_of_search(self):
@@ -53,7 +53,7 @@ def a_replica_serves_while_its_masters_name_is_resolved():
         equal(call(replica, "REPLICAOF", "slow.test", master.port), b"OK")
         replica.await_question()
         equal(role(replica)[3], b"connecting")
-        replica.answer()
+        replica.give_address()
         await_linked(replica)
 
 
@@ -63,7 +63,7 @@ def a_start_does_not_wait_for_the_masters_name():
             Unnamed("--replicaof", f"slow.test {master.port}") as replica:
         replica.await_question()
         equal(call(replica, "PING"), b"PONG")
-        replica.answer()
+        replica.give_address()
         await_linked(replica)
 
 
@@ -74,7 +74,7 @@ def an_answer_that_comes_too_late_is_dropped():
         replica.await_question()
         equal(call(replica, "REPLICAOF", "127.0.0.1", second.port), b"OK")
         await_linked(replica)
-        replica.answer()
+        replica.give_address()
         replica.await_end_of_search()
         equal(role(replica)[2:4], [second.port, b"connected"])
 
@@ -97,7 +97,7 @@ def failover_to_a_name_holds_up_its_own_client_alone():
             with master.raw() as other:
                 equal(other.call("FAILOVER", "TO", "slow.test", replica.port), NO_REPLICA)
                 equal(other.call("DEBUG", "CHECK"), b"+OK\r\n")
-            master.answer()
+            master.give_address()
             equal(client.reply(), b"+OK\r\n")
         assert wait_for(lambda: role(replica)[0] == b"master"), replica.log()
         await_linked(master)
@@ -113,7 +113,7 @@ def failover_to_a_name_can_be_given_up():
             master.await_question()
             equal(call(master, "CLIENT", "UNBLOCK", number), 1)
             equal(client.reply(), NO_REPLICA)
-        master.answer()
+        master.give_address()
         master.await_end_of_search()
         equal(role(master)[0], b"master")
 
@@ -145,7 +145,7 @@ def config_set_of_bind_holds_up_its_own_client_alone():
             daemon.await_question()
             equal(call(daemon, "SET", "k", "v"), b"OK")
             equal(call(daemon, "CONFIG", "GET", option)[1], b"127.0.0.1 -::1")
-            daemon.answer()
+            daemon.give_address()
             equal(client.reply(), b"+OK\r\n")
             assert_listens(daemon.port if option == "bind" else metrics, request, answer)
 
@@ -165,7 +165,7 @@ def a_reload_that_changes_bind_holds_up_nobody():
         daemon.process.send_signal(signal.SIGHUP)
         daemon.await_question()
         equal(call(daemon, "CONFIG", "GET", "bind")[1], b"127.0.0.1")
-        daemon.answer()
+        daemon.give_address()
         assert wait_for(lambda: "Configuration reloaded" in daemon.log()), daemon.log()
         equal(call(daemon, "CONFIG", "GET", "bind")[1], b"slow.test")
         assert_listens(daemon.port, b"PING\r\n", b"+PONG")
