@@ -320,12 +320,13 @@ def closed_transport_leaves_descriptors_alone(broker, _client):
 def unused_connections_open_nothing(broker, _client):
     def count():
         return len(os.listdir("/proc/self/fd"))
+    nobody = free_port()
     before, kept = count(), []
     for _ in range(10):
         connection = broker.connect()
         kept.append(connection.transport)
         connection.as_uri()
-        closed = broker.connect(f"redis://127.0.0.1:{free_port()}/0")
+        closed = broker.connect(f"redis://127.0.0.1:{nobody}/0")
         kept.append(closed.transport)
         with raises(kombu.exceptions.OperationalError):
             closed.ensure_connection(max_retries=1, interval_start=0)
