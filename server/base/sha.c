@@ -1,6 +1,6 @@
 /* sha: see sha.h. Uses OpenSSL's old interface, because the newer one allocates memory for each
- * hash, and so fails when memory has run out. A caller could then only end the process or refuse
- * every password. */
+ * hash, and so fails when memory has run out. EVAL could then not name its script, nor AUTH check a
+ * password. */
 #define OPENSSL_SUPPRESS_DEPRECATED
 
 #include "server/base/sha.h"

@@ -12,8 +12,9 @@ struct parts;
 void turn_end(void *parts);
 /* Starts the work of each second. */
 void turn_begin_seconds(struct parts *parts);
-/* Call often during long work (struct persist_wiring). turn_loading is for loading files, and runs
- * turns. turn_working is for other work, and only reports to the service manager. */
+/* Callbacks for struct persist_wiring, which are called often during long work. turn_loading, for
+ * loading files, reports to the service manager and runs a turn of the loop, at most every 20 ms.
+ * turn_working, for writing a file without a child, only reports. */
 void turn_loading(void *parts);
 void turn_working(void *parts);
 /* Returns the callbacks that run turns inside a long-running script, for struct scripting. */

@@ -137,9 +137,9 @@ int child_begin(struct child *child, const struct child_work *work)
         return 0;
     }
 
-    /* From here on in the child. Keep one descriptor, as number 3, and close all others: the
-     * parent's connections and ports must not stay open because of the child. Die with the parent.
-     * Lower the priority, because serving clients comes first. */
+    /* From here on in the child. Keep the descriptors 0 to 2 and, as number 3, work->fd; close all
+     * others: the parent's connections and ports must not stay open because of the child. Die with
+     * the parent. Lower the priority, because serving clients comes first. */
     unsigned first = 3;
     if (work->fd >= 0) dup2(work->fd, (int)first++);
     prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -14,8 +14,9 @@ struct child *child_new(void);        /* NULL with errno */
 void child_free(struct child *child); /* kills a running child */
 
 struct child_work {
-    /* Runs in the child, which exits when it returns. Calls report(report_ctx, keys) now and then.
-     * `fd` is the number that the descriptor `fd` below has in the child. Returns 0 or an errno. */
+    /* Runs in the child, which exits when it returns. Sets *size, and calls report(report_ctx,
+     * keys) now and then. `fd` is the number that the descriptor `fd` below has in the child.
+     * Returns 0 or an errno. */
     int (*run)(void *ctx, int fd, void (*report)(void *ctx, uint64_t keys), void *report_ctx,
                struct base_size *size);
     void *ctx;

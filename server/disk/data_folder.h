@@ -12,7 +12,8 @@
 #include "server/disk/format/manifest.h"
 
 /* Determines the journal's folder and loads its manifest into `manifest`, whose old contents are
- * dropped. Returns LOADED, NONE, or BAD with the file and the error in `why`. */
+ * dropped. Returns LOADED; NONE if there is no journal yet, with manifest->dir the folder for a new
+ * one; or BAD with the file and the error in `why`. */
 enum manifest_found data_folder_find_journal(const struct conf *conf, struct manifest *manifest,
                                              char why[MANIFEST_WHY_MAX]);
 /* Call when no data was found. Returns true, with the reason in `why`, if an append-only file of
@@ -20,8 +21,10 @@ enum manifest_found data_folder_find_journal(const struct conf *conf, struct man
 bool data_folder_refuse_redis(const struct conf *conf, char *why, size_t size);
 /* Call when there is no data: logs which files of Redis are in dir, and how to import them. */
 void data_folder_note_redis(const struct conf *conf);
-/* Finds the file to import. `path` is the file itself or its folder, and is replaced by the path of
- * the file. On failure returns false with the reason in `why`. */
+/* Stores the path of the file that the option `import` names. If the option names a folder,
+ * searches the folder for one. Returns false with the reason in `why` if the folder contains no
+ * file of Redis or several manifests, or if the name is too long. Returns true for a file that does
+ * not exist. */
 bool data_folder_find_import(const struct conf *conf, char path[DISK_PATH_MAX], const char **why);
 /* Loads the manifest at this path; the caller drops it. Returns false if the file is not named like
  * a manifest. */

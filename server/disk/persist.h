@@ -4,8 +4,8 @@
  * The effects of whole transactions become a record of the journal. Records are written at the end
  * of the turn, before the replies that acknowledge them are sent: a session remembers the position
  * after its last change, and its replies are held until persist_safe_position() reaches that
- * position. While the disk is full or failing, commands that change data are refused and all others
- * are served.
+ * position. While the disk is full or failing, commands that change data, and PING, are refused
+ * (persist_refusal); all others are served.
  *
  * A base is the whole store in a snapshot file, written by a forked child while the parent
  * continues; the kernel copies the pages that the parent changes meanwhile. A rewrite of the
@@ -47,8 +47,9 @@ uint64_t persist_commit(struct persist *persist);
  * transaction is open. */
 void persist_end_record(struct persist *persist);
 /* Writes the position in the replication stream into a record of its own if it is at least this
- * many bytes further than in the last record. PING or PUBLISH can move the stream on without a
- * change of data. No effect while a transaction is open. */
+ * many bytes beyond that of the last record, or in another stream: PING or PUBLISH can move the
+ * stream on without a change of data. No effect while a transaction is open, if the journal is off,
+ * or if the position is unknown. */
 void persist_mark_position(struct persist *persist, uint64_t bytes);
 /* Call at the end of each turn, after all changes and before replies are sent. */
 void persist_turn(struct persist *persist);
@@ -69,8 +70,8 @@ bool persist_prepare(struct persist *persist, bool appendonly);
 bool persist_configure(struct persist *persist);
 
 /* Changes the folder of the data, which becomes the working directory of the process. Returns 0, or
- * an errno and changes nothing: EBUSY if the journal is on, or while files are being loaded or
- * written. */
+ * an errno and changes nothing: EBUSY if the journal is on, while files are being loaded or
+ * written, or while a snapshot is scheduled. */
 int persist_move(struct persist *persist, const char *folder);
 
 /* Returns the reason for refusing writes, as an error text; NULL while they are accepted. */
@@ -96,8 +97,9 @@ enum persist_outcome persist_save(struct persist *persist); /* at once, blocking
 enum persist_outcome persist_save_at_end(struct persist *persist);
 enum persist_outcome persist_begin_save(struct persist *persist, bool or_schedule);
 enum persist_outcome persist_begin_rewrite(struct persist *persist);
-/* For DEBUG: replaces the contents of the store with those of the files. Saves before that, unless
- * `as_is`. */
+/* For DEBUG: replaces the contents of the store with those of the snapshot, which it saves first,
+ * or with `as_is` those of the journal. On failure returns false with the reason in `why`, and
+ * keeps the store. */
 bool persist_reload(struct persist *persist, bool as_is, char *why, size_t size);
 
 /* ---- for INFO ---- */

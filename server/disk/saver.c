@@ -277,8 +277,8 @@ static bool is_rewriting(const struct saver *saver)
     return rewrite_runs(saver->rewrite) || saver->task == TASK_VOID;
 }
 
-/* Schedules the snapshot. It starts at the end of the turn, so that it never contains a part of a
- * transaction. */
+/* Schedules the snapshot. It starts at the end of the turn, or after a rewrite that runs: so it
+ * never contains a part of a transaction. */
 enum persist_outcome saver_begin_save(struct saver *saver, bool or_schedule)
 {
     bool rewrites = is_rewriting(saver);
@@ -423,7 +423,8 @@ void saver_drop_rewrite(struct saver *saver)
 }
 
 /* Schedules the rewrite. It starts at the end of the turn: the command may be part of a
- * transaction, whose effects form one record, and a rewrite begins between records. */
+ * transaction, whose effects form one record, and a rewrite begins between records. Without a
+ * journal, schedules nothing, but returns PERSIST_SCHEDULED. */
 enum persist_outcome saver_begin_rewrite(struct saver *saver, bool journal_is_on)
 {
     if (is_rewriting(saver)) return PERSIST_REWRITING;

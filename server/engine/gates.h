@@ -12,8 +12,9 @@
 #include "server/cmd/call/error.h"
 #include "server/engine/engine.h"
 
-/* Makes the checks. Returns true if one refused the call: the error has then been sent, and a
- * refused EXEC has ended its MULTI. May evict keys if the call needs memory. */
+/* Runs the checks in order, up to the first that refuses the call. Returns true if one did: it has
+ * then replied with the error, and a refused EXEC has ended its MULTI. May evict keys if the call
+ * needs memory. */
 bool gates_refuse(struct engine *engine, struct call *call);
 
 /* Why persistence fails, for the error of refused writes. NULL if writes are not refused. */

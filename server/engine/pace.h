@@ -3,8 +3,8 @@
  * A burst of expiry publishes hundreds of thousands of events a second. A subscriber that reads
  * some tens of thousands a second would soon exceed its limit of unread output, and lose its
  * connection and the rest of the events. So expiry waits for the subscriber. No command sees
- * overdue data, so the wait does no harm. Each client that background work has brought near its
- * limit has a lag:
+ * overdue data meanwhile; the wait costs only its memory, and ends when maxmemory is exceeded. Each
+ * client that background work has brought near its limit has a lag:
  *
  *            events fill 3/4 of its limit         the time is over
  *   LAG_NONE ---------------------------> LAG_HOLDS -------------> LAG_IGNORED

@@ -28,8 +28,8 @@ struct prom_labels {
 
 /* Begins a family; `name` and `help` are constants. */
 void prom_family(struct prom *prom, const char *name, enum prom_type type, const char *help);
-/* Appends a label. The value must be UTF-8. A byte of a value may be escaped as two, and all labels
- * together must still fit in PROM_LABELS_MAX. */
+/* Appends a label. The value must be UTF-8. Aborts if all labels together exceed PROM_LABELS_MAX
+ * bytes; each backslash, quote and newline in a value takes two. */
 void prom_label(struct prom_labels *labels, const char *name, struct bytes value);
 
 /* Writes a sample of the family; `labels` may be NULL. */

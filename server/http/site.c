@@ -8,8 +8,9 @@
 #include "server/http/state.h"
 #include "server/http/why.h"
 
-/* Headers of every reply. The page loads nothing from other sites and can't be framed. "close":
- * bytes that follow a request are never taken for another request. */
+/* Headers of every reply. Content-Security-Policy: the page loads nothing from other sites and
+ * can't be framed. Connection: close: bytes that follow a request are never taken for another
+ * request. */
 const struct site_header site_headers[] = {
     { "Cache-Control", "no-store" },
     { "Connection", "close" },

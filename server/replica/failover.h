@@ -1,11 +1,12 @@
 /* failover: makes one of the replicas the master, and this server its replica (FAILOVER). Depends
  * on replicas, the backlog and the pause; the owner of this struct changes roles and connects.
  *
- * Writes are paused until a replica has received the whole stream. With `appendfsync always` the
- * replica's journal, if it has one, must be synced as well, because clients were promised that
- * their writes are on disk. Then this server follows that replica, and asks it to become the master
- * (PSYNC ... FAILOVER). The reply ends the pause, and paused writes run if the failover was
- * aborted, or else fail because this server is now a replica. */
+ * Writes are paused until a replica has received the whole stream or the timeout has passed, which
+ * aborts the failover unless it is forced. With `appendfsync always` the replica's journal, if it
+ * has one, must be synced as well, because clients were promised that their writes are on disk.
+ * Then this server follows that replica, and asks it to become the master (PSYNC ... FAILOVER). The
+ * reply, or an abort, ends the pause: paused writes run if the failover was aborted, or else fail
+ * because this server is now a replica. */
 #ifndef SERVER_REPLICA_FAILOVER_H
 #define SERVER_REPLICA_FAILOVER_H
 

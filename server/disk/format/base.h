@@ -21,7 +21,8 @@ struct base_size {
     uint64_t keys, bytes;
 };
 
-/* Writes and syncs the file. Returns 0, or an errno after keeping the old file. O(n) */
+/* Writes the file and syncs it. Returns 0 or an errno; the old file is then still there, except as
+ * described at snapshot_finish. Sets *size. O(n) */
 int base_write(const struct store *store, const char *path, const struct snapshot_options *options,
                struct base_size *size);
 

@@ -1,5 +1,6 @@
-/* block: the blocks of snapshot files and of copies for replicas. snapshot_file.h defines their
- * layout. Depends on LZ4. */
+/* block: packs a stream of bytes into compressed blocks with checksums, and checks and unpacks
+ * them, for snapshot files and for copies to replicas. snapshot_file.h defines the layout of a
+ * block. Depends on LZ4 and crc32c.h. */
 #ifndef SERVER_DISK_FORMAT_BLOCK_H
 #define SERVER_DISK_FORMAT_BLOCK_H
 
@@ -17,10 +18,11 @@ struct block_packer {
     char block[BLOCK_HEADER + BLOCK_RAW];
 };
 
-/* Takes bytes until the block is full; returns how many it took. */
+/* Copies bytes into the current block until it is full. Returns how many it copied: pass the others
+ * again after block_pack. */
 size_t block_fill(struct block_packer *packer, const char *data, size_t len);
-/* Packs the bytes taken so far into packer->block, begins the next block, and returns the packed
- * length. If no bytes were taken, writes the block that ends the stream. */
+/* Packs the bytes of the current block into packer->block, and begins the next block. Returns the
+ * length of the packed block with its header. A block without bytes ends the stream. */
 size_t block_pack(struct block_packer *packer);
 
 struct block_sizes {

@@ -46,8 +46,9 @@ struct copy_source {
     void *ctx;
 };
 
-/* Loads a copy into an empty store, up to the copy's last block. On failure returns false with the
- * reason, printable, in `why`. O(n) */
+/* Loads a copy into an empty store, up to the copy's last block, and sets *stream_db to the
+ * database that the header names. On failure returns false with the reason, printable, in `why`;
+ * the store may then contain a part of the copy. O(n) */
 bool copy_load(struct store *store, const struct copy_source *source, msec now, unsigned *stream_db,
                char *why, size_t size);
 

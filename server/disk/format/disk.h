@@ -2,10 +2,10 @@
  * from any thread.
  *
  * All writing, syncing, cutting, renaming and removing of files under server/disk/ is done here, so
- * that tests can make each of these operations fail. Each function but disk_close returns 0 or an
- * errno, which the caller must check. The system calls that change files are open, pwritev,
- * fdatasync (for files), fsync (for directories), ftruncate, fallocate, sync_file_range, rename,
- * unlink and mkdir. */
+ * that tests can make each of these operations fail. The functions return 0 or an errno, which the
+ * caller must check unless a comment says that it may be ignored. The system calls that change
+ * files are open, pwritev, fdatasync (for files), fsync (for directories), ftruncate, fallocate,
+ * sync_file_range, rename, unlink and mkdir. */
 #ifndef SERVER_DISK_FORMAT_DISK_H
 #define SERVER_DISK_FORMAT_DISK_H
 
@@ -25,8 +25,10 @@ int disk_open_to_read(const char *path, int *fd);
 int disk_write(int fd, struct iovec *iov, int count, uint64_t at, size_t *written);
 int disk_write_bytes(int fd, const void *data, size_t len, uint64_t at);
 
-/* Copies the bytes from offset `at` on to a new file beside `path`, named PATH.cut-AT or, if that
- * exists, PATH.cut-AT.N, and syncs the new file and its name. `kept` receives the name. */
+/* Copies the bytes of `fd` from offset `at` to its end into a new file beside `path`, named
+ * PATH.cut-AT or, if that exists, PATH.cut-AT.N, and syncs the new file and its name. `kept`
+ * receives the new path. After an error there is no new file, unless only the sync of its name has
+ * failed. */
 int disk_keep_end(int fd, const char *path, uint64_t at, char kept[DISK_PATH_MAX]);
 
 /* Reads up to `len` bytes at an offset; fewer only at the file's end. */

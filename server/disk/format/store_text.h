@@ -14,7 +14,9 @@ struct store_text_sink {
     void *ctx;
 };
 
-/* Counts the keys. Returns false if `take` does. O(n) */
+/* Passes the text of the whole store to `take`, with marks of sizes (size_mark.h), and sets *keys
+ * to the number of keys. If `take` returns false, stops after the current key and returns false.
+ * O(n) */
 bool store_text_write(const struct store *store, const struct store_text_sink *sink,
                       uint64_t *keys);
 

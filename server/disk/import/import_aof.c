@@ -1,5 +1,6 @@
-/* import_aof: runs the commands of an AOF, and those of a transaction only if it is complete.
- * Depends on request.h and import.command. One buffer holds the current command or transaction. */
+/* import_aof: reads an AOF of Redis from an offset on, and runs its commands through
+ * import->command; those of a transaction only after its EXEC was read. Depends on request.h. One
+ * buffer holds the current command or transaction. */
 #include <inttypes.h>
 #include <string.h>
 #include <strings.h>

@@ -1,6 +1,6 @@
 /* rdb_store: writes a store as an RDB for Redis 7.0, Redis 8 or Valkey 9: functions, and keys with
- * their deadlines. Leaves out what these servers can't hold: dehydrators, leases, policies, and
- * deadlines of members, except those of hash fields for Redis 8 and Valkey 9. */
+ * their deadlines. Leaves out what these servers can't hold (struct rdb_store_losses), but writes
+ * deadlines of hash fields for Redis 8 and Valkey 9. */
 #ifndef SERVER_DISK_IMPORT_RDB_STORE_H
 #define SERVER_DISK_IMPORT_RDB_STORE_H
 

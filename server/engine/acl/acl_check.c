@@ -1,5 +1,6 @@
-/* acl_check: decides whether a user may make a call. Makes the checks of acl_user.h in Redis'
- * order: command, keys, channels. */
+/* acl_check: decides whether a user may make a call, subscribe to a channel, or read the keys of a
+ * prefix: the functions at the end of acl_user.h. A call is checked in Redis' order: command, keys,
+ * channels. */
 #include "server/engine/acl/acl_user.h"
 
 #include "store/mem/mem.h"

@@ -97,8 +97,8 @@ static bool has_room(size_t len)
     return here.values.bytes + here.draft.text.len + len <= BYTES_MAX;
 }
 
-/* Adds the string with which a command replies for the key. Returns false, adding nothing, if the
- * reply is longer than `most` or not a string. */
+/* Calls the command with the key, and adds its reply to the draft as `part`. Returns false, adding
+ * nothing, if the call fails, or if the reply is not a string or is longer than `most`. */
 static bool add_reply(RedisModuleCtx *ctx, const char *command, const char *part,
                       RedisModuleString *name, size_t most)
 {

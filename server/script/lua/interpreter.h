@@ -65,9 +65,9 @@ bool interpreter_has_stack(lua_State *lua);
  * time if that is due, which may raise a Lua error. No effect in a state without an interpreter. */
 void interpreter_spend(lua_State *lua, unsigned steps);
 
-/* Lets Lua allocate this many more bytes while a script runs; then an allocation fails with Lua's
- * error "not enough memory". 0 sets no limit. The use of C's stack is measured from this call
- * on. */
+/* Lets Lua allocate this many more bytes while a script runs. Beyond them, an allocation fails with
+ * Lua's error "not enough memory" if may_fail is set; otherwise it succeeds and sets `exceeded`. 0
+ * sets no limit. The use of C's stack is measured from this call on. */
 void interpreter_limit(struct interpreter *interpreter, size_t bytes);
 void interpreter_unlimit(struct interpreter *interpreter);
 static inline bool interpreter_is_full(const struct interpreter *interpreter)

@@ -21,9 +21,10 @@ struct json_limits {
     int sparse_array; /* index of encode_sparse_array */
 };
 
-/* Returns an upper bound of the bytes that encode's buffer will need for the value on top. Raises
- * an error if the bound exceeds JSON_MAX_BYTES or there are more than JSON_MAX_VALUES values, and
- * encode's own error if the value is nested too deeply. Takes about as long as encode. */
+/* Returns an upper bound of the bytes that encode's buffer will need for the value on top of L's
+ * stack. Raises a Lua error if the bound exceeds JSON_MAX_BYTES, if there are more than
+ * JSON_MAX_VALUES values, if the value is nested deeper than encode or the stacks of Lua and C
+ * allow, or if on_steps of the interpreter ends the script. Takes about as long as encode. */
 size_t json_bound_encoded(lua_State *L, const struct json_limits *limits);
 
 /* Upper bounds for decoding a text, whether or not it is JSON. */
