@@ -46,9 +46,9 @@ static void cmd_lolwut(struct call *call)
     reply_text(call, &text);
 }
 
-/* SHUTDOWN. With SAVE, or with save points configured, the server writes a snapshot first; if that
- * fails, it stops only with FORCE. NOW has no effect, because the server always completes the
- * journal before it ends. */
+/* SHUTDOWN. With SAVE, or with save points configured and without NOSAVE, the server writes a
+ * snapshot first; if that fails, it stops only with FORCE. NOW has no effect, because the server
+ * always completes the journal before it ends. */
 static void cmd_shutdown(struct call *call)
 {
     const struct server_context *context = call->context;

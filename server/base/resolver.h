@@ -2,8 +2,8 @@
  * server for many seconds. Depends on loop and pthreads.
  *
  * getaddrinfo can't be cancelled, so a search that was dropped runs to its end, and then its result
- * is freed. At most LOOKUPS_MAX searches run at a time. Call all functions from the loop's
- * thread. */
+ * is freed. At most 8 searches of a resolver run at a time, dropped ones included. Call all
+ * functions from the loop's thread. */
 #ifndef SERVER_BASE_RESOLVER_H
 #define SERVER_BASE_RESOLVER_H
 
@@ -27,7 +27,8 @@ struct resolver *resolver_new(struct loop *loop,
 void resolver_free(struct resolver *resolver); /* does not wait for a running search */
 
 /* Begins to search for the addresses of a name, and drops a previous search that still runs.
- * Returns 0, or an error of getaddrinfo; after an error `found` is not called. */
+ * Returns 0; EAI_AGAIN if too many searches run; or EAI_MEMORY if no thread can be started. After
+ * an error `found` is not called. */
 int resolver_begin(struct resolver *resolver, const char *host, int64_t port);
 /* Cancels the call of `found` for the search that runs, if any. */
 void resolver_drop(struct resolver *resolver);

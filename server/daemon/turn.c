@@ -180,8 +180,8 @@ void turn_working(void *ctx)
     supervisor_work(&parts->supervisor, now, text);
 }
 
-/* Called often by loading. Runs a turn every 20 ms, so that connections receive a reply (LOADING)
- * and a signal can stop the server. */
+/* Called often by loading. Runs a turn at most every 20 ms, so that connections receive a reply
+ * (LOADING) and a signal can stop the server, which then ends the process here. */
 void turn_loading(void *ctx)
 {
     struct parts *parts = ctx;

@@ -1,5 +1,5 @@
-/* file_job: see file_job.h. Each function runs in a new thread, because steps are rare; joining the
- * thread makes the function's writes visible. */
+/* file_job: see file_job.h. Each function runs in a new thread, because functions are rare; joining
+ * the thread makes the function's writes visible. */
 #include "server/disk/file_job.h"
 
 #include <errno.h>

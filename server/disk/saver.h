@@ -47,7 +47,7 @@ void saver_turn(struct saver *saver, struct journal *journal);
  * Schedules a snapshot if a save point asks for one, and a rewrite if `has_grown` says that the
  * journal has grown enough. */
 void saver_second(struct saver *saver, bool has_grown);
-/* Was the store flushed since the last snapshot that saver_save_flushed considered? */
+/* Has FLUSHALL emptied the store since saver_save_flushed or saver_loaded was last called? */
 bool saver_sees_flush(const struct saver *saver);
 /* After FLUSHALL: with save points, writes a snapshot at once, as Redis does. */
 void saver_save_flushed(struct saver *saver);

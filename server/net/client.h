@@ -113,9 +113,9 @@ bool clients_info(struct session *session, struct client_info *info);
 struct session *clients_find(struct clients *clients, uint64_t id); /* or NULL. O(n) */
 /* Is the client connected through a unix socket or from a loopback address? */
 bool clients_is_local(const struct session *session);
-/* Reports a failed login: delays its reply, and everything after that reply on this connection.
- * Each further failure doubles the delay, up to a limit; clients_login_done starts again with the
- * shortest. */
+/* Reports a failed login: delays its reply, and everything after that reply on this connection, by
+ * 50 ms. Each further failure doubles the delay, up to 3.2 s; clients_login_done, for a successful
+ * login, starts again with 50 ms. */
 void clients_login_failed(struct session *session);
 void clients_login_done(struct session *session);
 /* Adds a source, whose bytes the connection sends in addition to replies. `source` is borrowed

@@ -1,5 +1,5 @@
-/* protected_mode: refuses clients from other machines while the default user needs no password, as
- * in Redis. Depends on the options and the users. */
+/* protected_mode: with `protected-mode yes`, refuses clients from other machines while the default
+ * user needs no password, as in Redis. Depends on the options and the users. */
 #ifndef SERVER_NET_PROTECTED_MODE_H
 #define SERVER_NET_PROTECTED_MODE_H
 

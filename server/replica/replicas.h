@@ -3,10 +3,13 @@
  *
  * A replica asks for the stream from an offset on. If the backlog contains that offset, the replica
  * continues from there. Otherwise it first receives a full copy, and then the stream from the
- * offset at which the copy was begun. One child makes the copy for all replicas that wait.
+ * offset at which the copy was begun. One child at a time makes one copy, for all replicas that
+ * wait for a copy of the same form (full_copy.h).
  *
  * Bytes are sent directly from the backlog, so a replica costs no memory except for the bytes by
- * which it lags. A replica that lags by more than its output limit is closed. */
+ * which it lags. A replica that lags by more than client-output-buffer-limit allows is closed; but
+ * the hard limit is at least repl-backlog-size, and does not count a single turn's bytes if these
+ * alone exceed it. */
 #ifndef SERVER_REPLICA_REPLICAS_H
 #define SERVER_REPLICA_REPLICAS_H
 

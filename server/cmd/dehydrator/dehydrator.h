@@ -10,7 +10,9 @@
  *     dehydrator_cron    shows schedules by the calendar
  *     dehydrator_args    arguments that several of them share
  *
- * A claimed element that is not acknowledged before its lease ends is due again.
+ * A claimed element that is not acknowledged is due again when its lease ends, or later if a policy
+ * has BACKOFF. With MAXDELIVERIES, an element that was claimed that often moves to the policy's key
+ * instead of being claimed again.
  *
  * May use: proto/resp server/cmd/call server/cmd store/. */
 #ifndef SERVER_CMD_DEHYDRATOR_DEHYDRATOR_H

@@ -57,8 +57,8 @@ static struct element *find_named(const struct call *call, const struct entry *e
 }
 
 /* XACK and ACK: removes the elements named. XACK also accepts elements that are due but not
- * claimed, and replies with an array of payloads, null for an id that is not removed. ACK replies
- * with the number removed. */
+ * claimed, and replies with an array of payloads, null for an id that is not removed; the array is
+ * empty if the key is missing. ACK replies with the number removed. */
 static void acknowledge(struct call *call)
 {
     enum naming naming = call_variant(call);

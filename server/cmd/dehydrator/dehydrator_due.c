@@ -1,7 +1,8 @@
 /* dehydrator_due: commands that take or claim the due elements of a dehydrator.
  *
- * A claim moves the element's deadline to the end of the lease and marks it as claimed. When the
- * lease ends, the element is therefore due again without any background work. */
+ * A claim moves the element's deadline to the end of the lease, or beyond it if a policy has
+ * BACKOFF, and marks the element as claimed. At that instant the element is therefore due again
+ * without any background work. */
 #include "server/cmd/block.h"
 #include "server/cmd/dehydrator/dehydrator.h"
 #include "server/cmd/dehydrator/dehydrator_args.h"
@@ -188,7 +189,8 @@ struct grant {
  *     deliveries     including this one
  *     [token]        if the call asks for tokens
  *
- * The element moves to the end of its lease, so the next due element becomes the first. */
+ * The element's deadline moves to the end of the lease or beyond it, so the next due element
+ * becomes the first. */
 static void claim_first(struct call *call, struct entry *entry, const struct grant *grant)
 {
     int64_t token = grant->with_tokens ? txn_token_next(call->txn) : 0;

@@ -17,7 +17,8 @@ struct read_budget read_budget(int64_t entries, int64_t bytes);
 bool budget_is_spent(const struct read_budget *budget);
 /* Call before taking the entries of this key. */
 void budget_begin(struct read_budget *budget, struct bytes key);
-/* Takes an entry out of the budget if enough is left; otherwise the budget is spent. */
+/* Takes an entry out of the budget and returns true, if enough is left for it. Otherwise returns
+ * false; the budget is then spent, so that no smaller entry after it is taken. */
 bool budget_take(struct read_budget *budget, struct stream_entry entry);
 /* As budget_take, for the ID of an entry that no longer exists. */
 bool budget_take_id(struct read_budget *budget, struct stream_id id);

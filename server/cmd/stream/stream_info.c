@@ -58,7 +58,8 @@ static void reply_basics(struct call *call, const struct stream *stream)
 }
 
 /* The number of fields about repeated entries (IDMP), which Redis 7.0 lacks. They are shown only
- * for a stream that has used IDMP or XCFGSET, so that other replies stay as in Redis 7.0. */
+ * for a stream on which IDMP, XCFGSET or XIDMPRECORD was used, so that other replies stay as in
+ * Redis 7.0. */
 enum { REPEAT_FIELDS = 6 };
 
 static void reply_repeats(struct call *call, const struct stream *stream)

@@ -68,7 +68,8 @@ enum ahead_got ahead_try(struct ahead *ahead, int64_t until_usec, const struct a
 /* Returns space for the next block of a copy, including the block's header (block.h). NULL while
  * all blocks are in use: release a part first. */
 char *ahead_block(struct ahead *ahead);
-/* Gives the thread the block that is there now. `end` is its end in the copy. */
+/* Hands the block that the caller has put into that space to the thread. `end` is the block's end
+ * in the copy. */
 void ahead_give(struct ahead *ahead, uint64_t end);
 
 #endif

@@ -1,5 +1,6 @@
-/* acl_log: the latest refusals, for ACL LOG. Refusals of the same kind within a minute are one
- * entry. Times are arguments. */
+/* acl_log: the latest refusals, for ACL LOG. A refusal that equals one of the latest ten entries in
+ * reason, place, object and user, at most a minute later, is counted in that entry. Times are
+ * arguments. */
 #ifndef SERVER_ENGINE_ACL_ACL_LOG_H
 #define SERVER_ENGINE_ACL_ACL_LOG_H
 

@@ -1,6 +1,7 @@
-/* latency: the last 160 slow events of each kind, for LATENCY. The kinds are "command",
- * "fast-command", "expire-cycle", and "command-unblocking", which means that a blocked client's
- * command runs again. */
+/* latency: slow events of each kind, for LATENCY: the slowest one of each of the last 160 seconds
+ * that had any. The caller decides which events are slow. The kinds are "command", "fast-command",
+ * "expire-cycle", and "command-unblocking", which means that a blocked client's command runs
+ * again. */
 #ifndef SERVER_ENGINE_OBSERVE_LATENCY_H
 #define SERVER_ENGINE_OBSERVE_LATENCY_H
 

@@ -1,6 +1,5 @@
-/* monitor: sends each command that has run to the sessions that called MONITOR, except commands
- * with the flags ADMIN or SKIP_MONITOR (observe.h). Depends on sessions. While there are none, a
- * command costs one test. */
+/* monitor: sends each command that runs, except those with the flag ADMIN, to the sessions that
+ * called MONITOR. Depends on sessions. While there are none, a command costs one test. */
 #ifndef SERVER_ENGINE_OBSERVE_MONITOR_H
 #define SERVER_ENGINE_OBSERVE_MONITOR_H
 
