@@ -7,8 +7,9 @@
 
 #include "store/mem/buffer.h"
 
-/* Appends the contents of the zone's file. Returns false if the file can't be read. The caller must
- * have checked that the name does not lead out of the folder. */
+/* Appends the contents of the zone's file. Returns false if the file can't be read, or is far
+ * longer than such files are. The caller must have checked that the name does not lead out of the
+ * folder. */
 bool tzdata_read(const char *name, struct buffer *file);
 
 #endif

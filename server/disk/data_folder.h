@@ -21,10 +21,10 @@ enum manifest_found data_folder_find_journal(const struct conf *conf, struct man
 bool data_folder_refuse_redis(const struct conf *conf, char *why, size_t size);
 /* Call when there is no data: logs which files of Redis are in dir, and how to import them. */
 void data_folder_note_redis(const struct conf *conf);
-/* Stores the path of the file that the option `import` names. If the option names a folder,
- * searches the folder for one. Returns false with the reason in `why` if the folder contains no
- * file of Redis or several manifests, or if the name is too long. Returns true for a file that does
- * not exist. */
+/* Stores the path of the file that the option `import` names, perhaps relative to appenddirname. If
+ * the option names a folder, searches the folder for a file. Returns false with the reason in `why`
+ * if the folder contains no file of Redis or several manifests, or if the name is too long. Returns
+ * true for a file that does not exist. */
 bool data_folder_find_import(const struct conf *conf, char path[DISK_PATH_MAX], const char **why);
 /* Loads the manifest at this path; the caller drops it. Returns false if the file is not named like
  * a manifest. */

@@ -57,8 +57,8 @@ enum journal_state {
 };
 
 /* Creates a segment that consists only of its header, and syncs the file; the caller lists and
- * syncs its name through the manifest. Replaces a journal of that name. Returns 0, or an errno and
- * leaves no new file: EEXIST if the name denotes a file that is no journal. */
+ * syncs its name through the manifest. Replaces a data file of this server that has the name.
+ * Returns 0, or an errno and leaves no new file: EEXIST if another program's file has the name. */
 int journal_create(const char *path, int *fd);
 struct journal_end journal_begun(void); /* the end of such a segment */
 
@@ -97,8 +97,9 @@ void journal_end_record(struct journal *journal);
 
 /* Call at the end of each turn: writes all complete records, and requests a sync if one is due. If
  * a record is longer than 1 MiB, it and the records after it are written in parts, one part in each
- * call. `now` is monotonic, in microseconds. Returns the number of microseconds after which the
- * next call is needed even without a turn, or -1. */
+ * call. Writes nothing while records must stay in memory, and drops them in JOURNAL_NEEDS_BASE (the
+ * states in journal.c). `now` is monotonic, in microseconds. Returns the number of microseconds
+ * after which the next call is needed even without a turn, or -1. */
 int64_t journal_flush(struct journal *journal, int64_t now);
 /* Requests a sync of the written bytes, unless one was requested already. Call before other slow
  * disk operations. */
@@ -131,8 +132,9 @@ void journal_set_sync_mode(struct journal *journal, enum journal_sync_mode mode)
  * any policy; nothing is written to the new segment until that sync has ended, because files with a
  * gap between them would not load.
  *
- * Returns 0 and takes ownership of `fd`; EBUSY while an earlier segment is being synced or a big
- * record is being written; or the errno of the write. */
+ * Returns 0 and takes ownership of `fd`; EBUSY while an earlier segment is being synced, a big
+ * record is being written or journal_settle holds records back; or an errno, that of the write or,
+ * if the journal needs a base, of the reason for that. */
 int journal_rotate(struct journal *journal, int fd, uint32_t id);
 
 /* Call in JOURNAL_NEEDS_BASE when a base is begun, between records. Unwritten records are dropped,

@@ -29,8 +29,9 @@ void persist_free(struct persist *persist);
 /* Loads the data files, or imports files of Redis, and opens the journal. On failure returns false
  * with the reason and advice in `why`. */
 bool persist_start(struct persist *persist, char *why, size_t size);
-/* Call at the end of the server: writes and syncs the journal. On failure returns false with the
- * reason in `why`. */
+/* Call at the end of the server: writes and syncs the journal and, if the journal needs a base,
+ * writes that. No effect while data is being loaded. On failure returns false with the reason in
+ * `why`. */
 bool persist_stop(struct persist *persist, char *why, size_t size);
 
 /* Returns the position in a replication stream that the loaded data has, or NULL if unknown. */

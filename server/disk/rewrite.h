@@ -125,8 +125,8 @@ bool rewrite_begin_sweep(struct rewrite *rewrite);
 void rewrite_base_ended(struct rewrite *rewrite, const struct child_outcome *outcome);
 /* Call at the end of each turn, between records. */
 void rewrite_continue(struct rewrite *rewrite);
-/* Call when the journal was closed, or its data was replaced: ends the rewrite. Returns true if the
- * caller must cancel the child. */
+/* Call when the journal was closed, or its data was replaced: ends the rewrite, waiting for the
+ * thread's step; SWEEP and NOTE go on. Returns true if the caller must cancel the child. */
 bool rewrite_drop(struct rewrite *rewrite);
 
 /* ---- turning the journal on and off ---- */

@@ -43,9 +43,10 @@ void saver_loaded(struct saver *saver);
 /* Call at the end of each turn, between records. Starts a file that is scheduled, due to be tried
  * again, or needed by the journal, and continues the rewrite. */
 void saver_turn(struct saver *saver, struct journal *journal);
-/* Call about once a second: logs progress and removes kept files that are no longer needed.
- * Schedules a snapshot if a save point asks for one, and a rewrite if `has_grown` says that the
- * journal has grown enough. */
+/* Call about once a second: logs progress and removes kept files that are no longer needed. Unless
+ * a failed file waits to be tried again, schedules a snapshot if a save point asks for one, and a
+ * rewrite if `has_grown` says that the journal has grown enough and the last rewrite ended long
+ * enough ago. */
 void saver_second(struct saver *saver, bool has_grown);
 /* Has FLUSHALL emptied the store since saver_save_flushed or saver_loaded was last called? */
 bool saver_sees_flush(const struct saver *saver);

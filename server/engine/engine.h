@@ -111,7 +111,8 @@ static inline bool engine_keeps_overdue(struct engine *engine, msec now)
 
 /* Runs one request of the session (argc >= 1; `command` is the row for argv) and appends the reply
  * to session->out, unless the command blocks the session. Then serves the blocked clients whose
- * keys became ready. Borrows argv during the call.
+ * keys became ready. A request that looks like a line of HTTP closes the session without a reply.
+ * Borrows argv during the call.
  *
  * Returns false if the request was delayed and nothing was done. Then call again with the same
  * request: after session_wake if the session waits, otherwise after the pause. */

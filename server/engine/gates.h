@@ -13,8 +13,8 @@
 #include "server/engine/engine.h"
 
 /* Runs the checks in order, up to the first that refuses the call. Returns true if one did: it has
- * then replied with the error, and a refused EXEC has ended its MULTI. May evict keys if the call
- * needs memory. */
+ * then replied with the error. A refused EXEC has ended its MULTI, and any other refused call
+ * inside a MULTI makes EXEC fail. May evict keys if the call needs memory. */
 bool gates_refuse(struct engine *engine, struct call *call);
 
 /* Why persistence fails, for the error of refused writes. NULL if writes are not refused. */

@@ -14,9 +14,10 @@ size_t memory_limit_uncounted(const struct engine *engine);
 /* Does memory use exceed maxmemory, or lack the system memory? */
 bool memory_limit_exceeded(const struct engine *engine);
 
-/* Must the call be refused for lack of memory? Evicts some keys first. Nothing is evicted while a
- * script runs, so for a call that runs a script the answer is also recorded for the script's
- * commands (script_lacks_memory). `flags` is what multi_flags returns for the call. */
+/* Must the call be refused for lack of memory? Only calls that may need memory are: those with
+ * GROWS, and those that MULTI queues. Evicts some keys first. Nothing is evicted while a script
+ * runs, so before a call that runs a script the answer is recorded for the script's commands
+ * (script_lacks_memory). `flags` is what multi_flags returns for the call. */
 bool memory_limit_refuses(struct engine *engine, const struct call *call, unsigned flags);
 
 /* While engine->evicting is set, evicts up to `most` keys by maxmemory-policy until memory use is

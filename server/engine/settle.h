@@ -26,9 +26,9 @@ struct blocked_try;
 struct settle *settle_new(struct engine *engine);
 void settle_free(struct settle *settle); /* call when no session is delayed */
 
-/* Must the session's request be delayed? Then the session waits, and the request runs again after
- * session_wake. For EXEC, checks the queued commands. Always false if settle is NULL. O(keys of the
- * call) */
+/* Must the session's request be delayed? Then the session waits, unless a message has closed it,
+ * and the request is tried again after session_wake. For EXEC, checks the queued commands. Always
+ * false if settle is NULL, and while data is loaded. O(keys of the call) */
 bool settle_delays(struct engine *engine, const struct call *call);
 /* Must a blocked client that is about to be served be delayed? Then the client stays blocked, and
  * its key becomes ready again later. */

@@ -11,8 +11,8 @@ struct host_names;
 
 /* Makes the HTTP server listen on the addresses in `bind`, which are written as for the option
  * bind. Host names among them are taken from `names`, where they were resolved ahead, or resolved
- * at once. Returns false, with the reason in `why`, if it can't listen on all addresses or `bind`
- * contains none. */
+ * at once. Returns false, with the reason in `why`, if it can't listen on an address without '-' in
+ * front, or on none at all. */
 bool listeners_open(struct evhttp *server, const struct host_names *names, const char *bind,
                     int port, char *why, size_t why_size);
 void listeners_close(struct evhttp *server); /* stops listening; connections stay */

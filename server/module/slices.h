@@ -9,8 +9,8 @@
 #include "server/module/api/redis_api.h"
 #include "server/module/keys/volatile_keys.h"
 
-/* Subscribes to events and begins to scan the existing keys. Returns false, after logging it, if
- * the host refused. */
+/* Subscribes to events, begins to scan the existing keys, and starts node_policies. Returns false
+ * if the host refused; a refused subscription is logged. */
 bool slices_start(RedisModuleCtx *ctx);
 
 /* For EXPIRED.STATS and INFO. */

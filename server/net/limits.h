@@ -105,8 +105,8 @@ struct session *all_limits_victim(struct all_limits *all);
 
 /* ---- unanswered input ------------------------------------------------------------------------ */
 
-/* Closes a client with too many bytes of unprocessed input. Commands that MULTI has queued count as
- * such input, as in Redis. */
+/* Closes a client whose unprocessed input, `len` bytes, exceeds client-query-buffer-limit, or 64
+ * KiB before AUTH. Commands that MULTI has queued count as such input, as in Redis. */
 void limits_check_input(struct limits *limits, size_t len);
 
 /* ---- unread output --------------------------------------------------------------------------- */

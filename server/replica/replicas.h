@@ -94,9 +94,9 @@ void replicas_turn(struct replicas *replicas);
 size_t replicas_lag_bytes(const struct replicas *replicas);
 /* Call about once a second: closes silent replicas, and sends PING unless `silent`. */
 void replicas_second(struct replicas *replicas, bool silent);
-/* Closes all replicas that have asked for the stream. Call when the stream has ended or continues
- * under another id. replicas_gone_sec counts from this call, even if no replica was closed, because
- * replicas may reconnect later. */
+/* Closes all replicas that have asked for the stream, and cancels the full copy that is being made.
+ * Call when the stream has ended or continues under another id. replicas_gone_sec counts from this
+ * call, even if no replica was closed, because replicas may reconnect later. */
 void replicas_close_all(struct replicas *replicas, const char *why);
 
 /* Counts the replicas that have asked for the stream. */

@@ -74,8 +74,8 @@ bool replica_copies_make(struct replicas *all); /* false with errno */
 void replica_copies_free(struct replicas *all);
 /* Forks a child if one is due and none is running. Call in each turn, before output is sent. */
 void replica_copies_begin(struct replicas *all);
-/* Ends a copy that is complete or has failed, and frees bytes of the copy that no replica needs any
- * more. Call in each turn. */
+/* Ends a copy that has failed or that no replica receives any more, and frees bytes of the copy
+ * that no replica needs any more. Call in each turn. */
 void replica_copies_update(struct replicas *all);
 /* Fills in the bytes to send to a replica that is COPYING, as `peek` of struct client_source. */
 int replica_copies_peek(const struct replica *replica, struct iovec *chunks, int max);

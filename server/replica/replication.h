@@ -38,7 +38,8 @@ void replication_free(struct replication *replication); /* after the connections
  * belongs to, and begins to follow the master of the option `replicaof`, if that is set. */
 void replication_start(struct replication *replication);
 /* Call at a clean stop, after the last change of data: saves the backlog for replicas that have not
- * received all of it. */
+ * received all of it. No effect if the data is not kept, without a journal and save points, or if
+ * its position is unknown. */
 void replication_stop(struct replication *replication);
 /* Returns the position of the data in its stream, after all transactions so far. NULL if unknown.
  * Valid until the next call. */

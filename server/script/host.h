@@ -32,7 +32,7 @@ struct host {
 bool host_begin(struct host *host, struct call *caller, unsigned flags);
 void host_end(struct host *host);
 /* Returns the monotonic time, in microseconds, at which the last command ended or, before the first
- * command, at which the script began. */
+ * command, at which the script began. 0 without an observer. */
 int64_t host_usec(const struct host *host);
 
 /* May the script's user run this command with these keys and channels? Always true while no script

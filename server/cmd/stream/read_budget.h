@@ -22,8 +22,8 @@ void budget_begin(struct read_budget *budget, struct bytes key);
 bool budget_take(struct read_budget *budget, struct stream_entry entry);
 /* As budget_take, for the ID of an entry that no longer exists. */
 bool budget_take_id(struct read_budget *budget, struct stream_id id);
-/* Takes the first `count` entries after `after`, which must exist, out of the budget, as far as it
- * allows. Returns how many it allowed. */
+/* Takes the first `count` entries after the ID `after` out of the budget, as far as it allows. The
+ * stream must have that many. Returns how many it allowed. */
 size_t budget_take_after(struct read_budget *budget, const struct stream *stream,
                          struct stream_id after, size_t count);
 

@@ -94,14 +94,15 @@ void acl_read_options(const struct acl *acl, const char *lines, struct acl_users
  * user that is in both keep it, with its new permissions. A user that is not in the table is
  * deleted, as by acl_delete_user. A missing default user is made from requirepass. */
 void acl_adopt(struct acl *acl, struct acl_users *users);
-/* Call at the start: reads the users from `aclfile` or the option `user`. On failure returns false
- * with all errors in `why`. */
+/* Call at the start: reads the users from `aclfile` or the option `user`; it is an error to set
+ * both. On failure returns false with all errors in `why`. */
 bool acl_start(struct acl *acl, struct outbuf *why);
 /* Implement ACL LOAD and SAVE. On failure, return false with the reply in `why`. */
 bool acl_load(struct acl *acl, struct outbuf *why);
 bool acl_save(const struct acl *acl, struct outbuf *why);
 /* Returns the users as lines of the option `user`, whose value they become after the start and at
- * CONFIG REWRITE; free() the result. Returns "" if requirepass alone defines the users. */
+ * CONFIG REWRITE; free() the result. Returns "" if the ACL file or requirepass alone defines the
+ * users. */
 char *acl_option_lines(const struct acl *acl);
 /* Does requirepass define the default user, and neither the ACL file nor the option `user`? */
 bool acl_uses_requirepass(const struct acl *acl);
