@@ -115,4 +115,4 @@ def a_finished_walk_is_not_repeated_at_the_next_start():
                     assert client.pttl("k:2") > DAY / 2, way
 
 
-run()
+run(180)
