@@ -1,16 +1,18 @@
 #!/usr/bin/python3 -B
-"""Rows of doc/libraries.md whose remedy is a command of expired, for libraries of Debian: limits and dogpile.cache."""
+"""Rows of doc/libraries.md whose remedy is a command of expired, for libraries of Debian: limits, dogpile.cache
+and Beaker."""
 import sys
 import threading
 import time
 
+from beaker.cache import CacheManager
 from dogpile.cache import make_region
 from limits import RateLimitItemPerSecond
 from limits.storage import RedisStorage
 from limits.strategies import FixedWindowRateLimiter
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
-from daemon import Daemon, equal, main, own, wait_for
+from daemon import Daemon, equal, fork, kill_child, main, own, wait_for
 
 
 def together(count, run):
@@ -77,6 +79,26 @@ def dogpile_makes_a_slow_value_twice_and_getfresh_does_not():
             return value
         equal(together(4, read), [b"value"] * 4)
         equal(len(filled), 1)
+
+
+@own
+def beaker_keeps_the_lock_of_a_killed_maker_and_getfresh_gives_the_right_to_the_next():
+    with Daemon(tcp=True) as daemon, daemon.redis() as client:
+        cache = CacheManager(type="ext:redis", url=f"redis://127.0.0.1:{daemon.port}").get_cache("pages", expire=60)
+        maker = fork(lambda: cache.get(key="page", createfunc=threading.Event().wait))
+        try:
+            assert wait_for(lambda: client.keys("beaker_lock:*"))
+        finally:
+            kill_child(maker)
+        [lock] = client.keys("beaker_lock:*")
+        assert 800 < client.ttl(lock) <= 900, client.ttl(lock)  # and so long every other caller waits
+
+        daemon.hold()
+        equal(client.execute_command("GETFRESH", "page", "LEASE", 2000), [None, b"fill"])
+        daemon.step(1999)
+        equal(client.execute_command("GETFRESH", "page", "LEASE", 2000), [None, b"missing"])
+        daemon.step(1)
+        equal(client.execute_command("GETFRESH", "page", "LEASE", 2000), [None, b"fill"])
 
 
 main()
