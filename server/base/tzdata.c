@@ -17,7 +17,7 @@ bool tzdata_read(const char *name, struct buffer *file)
     if (folder == NULL || folder[0] == '\0') folder = "/usr/share/zoneinfo";
     int len = snprintf(path, sizeof(path), "%s/%s", folder, name);
     if (len < 0 || (size_t)len >= sizeof(path)) return false;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK); /* it may be a FIFO */
     if (fd < 0) return false;
     while ((got = read(fd, chunk, sizeof(chunk))) > 0 && file->len <= FILE_MOST)
         buffer_append(file, chunk, (size_t)got);

@@ -190,6 +190,19 @@ def damaged_files_get_an_error_or_are_read_whole():
 
 
 @test
+def names_that_are_no_files_get_an_error():
+    missing = b"ERR CRON: zone %s: the system has no such zone. Is the package tzdata installed?"
+    with folder() as path, Daemon(env={**os.environ, "TZDIR": path}) as daemon, daemon.raw() as raw:
+        os.mkfifo(f"{path}/Fifo")
+        os.mkdir(f"{path}/Folder")
+        os.symlink("/dev/zero", f"{path}/Endless")
+        os.symlink(f"{path}/Loop", f"{path}/Loop")
+        equal(next_noon(raw, "Fifo"), b"ERR CRON: zone Fifo: it is no TZif file")
+        for name in ("Folder", "Endless", "Loop"):
+            equal(next_noon(raw, name), missing % name.encode(), name)
+
+
+@test
 def a_reload_reads_newer_files():
     with folder() as path, Daemon(env={**os.environ, "TZDIR": path}) as daemon, daemon.raw() as raw:
         equal(next_noon(raw, "UTC"), [instant("2026-01-01 12:00")], "UTC needs no file")
