@@ -40,6 +40,7 @@ struct check {
     } points;
     enum verdict worst;
     uint64_t files, bytes, changes, records, counts[UNREADABLE + 1], fixed;
+    uint64_t foreign; /* files of Redis, which have no verdict */
 };
 
 /* ---- one file's report ----------------------------------------------------------------------- */
@@ -65,11 +66,16 @@ static void print_snapshot(const struct judgement *found)
     putchar('\n');
 }
 
+static bool is_of_redis(const struct data_file *file)
+{
+    return file->kind == DATA_RDB || file->kind == DATA_AOF;
+}
+
 static void print_verdict(const struct data_file *file, const struct judgement *found)
 {
     switch (found->verdict) {
     case WHOLE:
-        if (file->kind != DATA_RDB && file->kind != DATA_AOF) puts("  whole");
+        if (!is_of_redis(file)) puts("  whole");
         return;
     case TORN:
         printf("  torn: the last complete record ends at byte %" PRIu64 ", %" PRIu64
@@ -254,7 +260,7 @@ static void check_file(struct check *check, const struct data_file *file)
     if (check->show && file->kind == DATA_JOURNAL &&
         !records_show(stdout, file->path, found.journal.good))
         printf("  not shown: %s\n", strerror(errno));
-    bool is_foreign = file->kind == DATA_RDB || file->kind == DATA_AOF;
+    bool is_foreign = is_of_redis(file);
     if (is_foreign || (found.verdict > TORN && !file->is_kept)) check->unjudged = true;
     note_points(check, file, &found);
     bool is_fixed = repair(check, file, &found);
@@ -264,7 +270,8 @@ static void check_file(struct check *check, const struct data_file *file)
     check->changes += found.effects;
     check->fixed += is_fixed;
     if (is_fixed) found.verdict = WHOLE;
-    check->counts[found.verdict]++;
+    check->foreign += is_foreign;
+    check->counts[found.verdict] += !is_foreign;
     if (found.verdict > check->worst) check->worst = found.verdict;
 }
 
@@ -280,6 +287,7 @@ static int check_all(struct check *check, const struct data_files *all)
            check->files, check->bytes, check->records, check->changes, check->counts[WHOLE],
            check->counts[TORN], check->counts[DAMAGED], check->counts[UNREADABLE]);
     if (check->fixed > 0) printf("; %" PRIu64 " cut", check->fixed);
+    if (check->foreign > 0) printf("; %" PRIu64 " of Redis not checked", check->foreign);
     putchar('\n');
 
     return fflush(stdout) == 0 && !ferror(stdout) ? (int)check->worst : EXIT_UNREADABLE;

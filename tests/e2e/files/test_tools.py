@@ -365,6 +365,16 @@ def files_that_are_not_data_have_their_own_exit_status():
         assert status == 0 and said.startswith(b"Usage: " + name.encode()) and not err, said
 
 
+@own
+def files_of_redis_are_not_called_whole():
+    with folder() as where:
+        write(f"{where}/dump.rdb", b"REDIS0010\xff" + bytes(8))
+        status, out = check(f"{where}/dump.rdb")
+        equal(status, WHOLE, out)
+        assert "not checked, use redis-check-rdb" in out, out
+        assert "0 whole, 0 torn, 0 damaged, 0 unreadable; 1 of Redis not checked\n" in out, out
+
+
 def instant(msec):
     seconds, rest = divmod(msec, 1000)
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{rest:03}Z"
