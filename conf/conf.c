@@ -69,14 +69,6 @@ static bool read_memory(const char *text, int64_t *bytes)
     return true;
 }
 
-static int parse_limit_class(const char *word)
-{
-    if (strcasecmp(word, "replica") == 0) return CONF_LIMIT_REPLICA;
-    for (int i = 0; i < 3; i++)
-        if (strcasecmp(limit_classes[i], word) == 0) return i;
-    return -1;
-}
-
 static const char *read_limits(const char *text, struct conf_output_limit *limits)
 {
     const char *why = NULL;
@@ -84,9 +76,12 @@ static const char *read_limits(const char *text, struct conf_output_limit *limit
     if (!conf_words_split(text, strlen(text), &words, &why)) return why;
     if (words.count % 4 != 0) why = "Wrong number of arguments in buffer limit configuration.";
     for (size_t i = 0; i < words.count && why == NULL; i += 4) {
-        int which = parse_limit_class(words.at[i]);
         struct conf_output_limit limit;
-        if (which < 0)
+        int which = 0;
+        while (which < 3 && strcasecmp(limit_classes[which], words.at[i]) != 0)
+            which++;
+        if (strcasecmp(words.at[i], "replica") == 0) which = CONF_LIMIT_REPLICA;
+        if (which == 3)
             why = "Invalid client class specified in buffer limit configuration.";
         else if (!read_memory(words.at[i + 1], &limit.hard) ||
                  !read_memory(words.at[i + 2], &limit.soft) ||

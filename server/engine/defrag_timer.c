@@ -77,17 +77,6 @@ void defrag_timer_second(struct defrag_timer *timer)
     note_running(timer, clock_mono_usec());
 }
 
-static bool may_run(const struct defrag_timer *timer)
-{
-    const struct engine *engine = timer->engine;
-    if (engine->loading || reclaim_pending(&engine->store->reclaim)) return false;
-    if (store_next_due(engine->store) <= clock_now(timer->clock)) return false;
-    if (engine->persist == NULL) return true;
-    /* While a child writes a snapshot, each page that this process changes exists twice. */
-    struct persist_report report = persist_report(engine->persist);
-    return !report.saving && !report.rewriting;
-}
-
 static bool defrag_slice(void *ctx, size_t amount)
 {
     struct defrag_timer *timer = ctx;
@@ -97,7 +86,15 @@ static bool defrag_slice(void *ctx, size_t amount)
         defrag_stop(&timer->defrag);
         return false;
     }
-    if (!may_run(timer)) {
+    const struct engine *engine = timer->engine;
+    bool waits = engine->loading || reclaim_pending(&engine->store->reclaim) ||
+                 store_next_due(engine->store) <= clock_now(timer->clock);
+    if (!waits && engine->persist != NULL) {
+        /* While a child writes a snapshot, each page that this process changes exists twice. */
+        struct persist_report report = persist_report(engine->persist);
+        waits = report.saving || report.rewriting;
+    }
+    if (waits) {
         rest_for(timer, WAIT_USEC);
         return false;
     }

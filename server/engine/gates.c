@@ -99,18 +99,6 @@ static void check_slot(void *ctx, const struct call *call)
     one->holds = one->holds && slot_is_one(call, &one->slot);
 }
 
-/* Are the keys of the call in more than one slot? With `cluster-enabled emulated-strict` such a
- * call is refused, as a node of Redis Cluster does. */
-static bool crosses_slots(struct call *call)
-{
-    struct one_slot one = { SLOT_NONE, true };
-    if (call->command.row->flags & RUNS_QUEUE)
-        multi_each(call->session, check_slot, &one);
-    else
-        check_slot(&one, call);
-    return !one.holds;
-}
-
 static enum error busy_error(const struct engine *engine)
 {
     return engine->busy == BUSY_FUNCTION ? ERR_BUSY_FUNCTION : ERR_BUSY_SCRIPT;
@@ -138,9 +126,16 @@ bool gates_refuse(struct engine *engine, struct call *call)
      * refers clients that asked for redirection to its master: for writes, and for reads unless the
      * client has sent READONLY. */
     unsigned flags = multi_flags(call); /* for EXEC, includes those of its queue */
-    if (engine->conf->cluster == CONF_CLUSTER_STRICT && crosses_slots(call))
-        return refuse_plainly(engine, call, row->prefix > 0 ? ERR_PREFIX_SLOT : ERR_CROSSSLOT,
-                              NULL);
+    if (engine->conf->cluster == CONF_CLUSTER_STRICT) {
+        struct one_slot one = { SLOT_NONE, true };
+        if (row->flags & RUNS_QUEUE)
+            multi_each(call->session, check_slot, &one);
+        else
+            check_slot(&one, call);
+        if (!one.holds)
+            return refuse_plainly(engine, call, row->prefix > 0 ? ERR_PREFIX_SLOT : ERR_CROSSSLOT,
+                                  NULL);
+    }
     if (session->redirects && engine->role.replica &&
         ((flags & WRITE) || ((flags & READONLY) && !session->reads_replica))) {
         char address[TEXT_SIZE];

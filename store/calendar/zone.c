@@ -107,16 +107,6 @@ static struct building begin(void)
     return building;
 }
 
-/* Adds the changes of a year that are later than `after`. */
-static void add_year(struct building *building, const struct footer *footer, int64_t year,
-                     int64_t after)
-{
-    int64_t on = footer_dst_begin(footer, year), off = footer_dst_end(footer, year);
-    if (on < off && on > after) add_span(building, on, footer->dst);
-    if (off > after) add_span(building, off, footer->standard);
-    if (on >= off && on > after) add_span(building, on, footer->dst);
-}
-
 /* Adds the spans of the footer's rule, which holds after the last transition. */
 static void add_rule(struct building *building, const struct footer *footer)
 {
@@ -129,8 +119,13 @@ static void add_rule(struct building *building, const struct footer *footer)
     if (!has_transitions)
         building->zone->spans[0].offset = begins_in_dst ? footer->dst : footer->standard;
     if (!footer->has_dst) return;
-    for (; year <= end; year++)
-        add_year(building, footer, year, building->last);
+    for (; year <= end; year++) {
+        int64_t on = footer_dst_begin(footer, year), off = footer_dst_end(footer, year);
+        int64_t after = building->last;
+        if (on < off && on > after) add_span(building, on, footer->dst);
+        if (off > after) add_span(building, off, footer->standard);
+        if (on >= off && on > after) add_span(building, on, footer->dst);
+    }
     building->zone->cycle_from =
         civil_to_days((struct civil){ cycle_year, 1, 1 }) * SECONDS_PER_DAY;
 }

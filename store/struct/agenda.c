@@ -422,30 +422,18 @@ void agenda_each_until(const struct agenda *ag, msec until,
     visit_below(&search, 0);
 }
 
-static void search_begin(const struct agenda *ag, struct agenda_search *search)
-{
-    uint32_t changes = search->begun ? search->changes + 1 : 0;
-    *search = (struct agenda_search){ .first = NEVER,
-                                      .arrivals = ag->arrivals,
-                                      .count = ag->count,
-                                      .changes = changes,
-                                      .begun = true };
-}
-
-/* Returns the slot that follows the subtree of slot i when parents are visited before children; 0
- * at the end. */
-static uint32_t slot_behind(const struct agenda *ag, uint32_t i)
-{
-    while (i > 0 && (i % ARITY == 0 || i + 1 >= ag->count))
-        i = parent_of(i);
-    return i > 0 ? i + 1 : 0;
-}
-
 bool agenda_search_after(const struct agenda *ag, msec after, struct agenda_search *search,
                          size_t budget, size_t *steps)
 {
     bool is_stale = search->arrivals != ag->arrivals || search->count != ag->count;
-    if (!search->begun || is_stale) search_begin(ag, search);
+    if (!search->begun || is_stale) {
+        uint32_t changes = search->begun ? search->changes + 1 : 0;
+        *search = (struct agenda_search){ .first = NEVER,
+                                          .arrivals = ag->arrivals,
+                                          .count = ag->count,
+                                          .changes = changes,
+                                          .begun = true };
+    }
     if (ag->count == 0) return true;
     uint32_t doublings = search->changes < 32 ? search->changes : 32;
     budget = budget > SIZE_MAX >> doublings ? SIZE_MAX : budget << doublings;
@@ -456,7 +444,11 @@ bool agenda_search_after(const struct agenda *ag, msec after, struct agenda_sear
         bool descends = at <= after && child < ag->count;
         if (at > after && at < search->first) search->first = at;
         ++*steps;
-        search->slot = descends ? (uint32_t)child : slot_behind(ag, i);
+        /* Parents are visited before children. After the subtree of a slot follows the next
+         * sibling, or the next one of the closest ancestor that has any. */
+        while (!descends && i > 0 && (i % ARITY == 0 || i + 1 >= ag->count))
+            i = parent_of(i);
+        search->slot = descends ? (uint32_t)child : i > 0 ? i + 1 : 0;
         if (search->slot == 0) return true;
     }
     return false;

@@ -80,16 +80,6 @@ static void acknowledge(struct call *call)
     if (naming == BY_TOKEN) resp_integer(call->out, removed);
 }
 
-/* Returns a deadline that puts an element before all that are due now: one millisecond before the
- * first of them. A deadline in the distant past would do the same, but the delivery's lateness
- * would then not show how long the elements have waited. */
-static msec before_due(const struct entry *entry, msec now)
-{
-    msec first = dehydrator_next(entry->object.dehydrator);
-    if (first > now) return now;
-    return first > 0 ? first - 1 : 0;
-}
-
 /* NACK and RETRY: gives claims back. NACK leaves an element whose lease has ended as it is: due.
  * Only RETRY accepts AUTO, FIRST and NOCOUNT. */
 static void give_back(struct call *call)
@@ -116,7 +106,13 @@ static void give_back(struct call *call)
         resp_integer(call->out, 0);
         return;
     }
-    if (goes_first) at = before_due(entry, call->txn->now);
+    if (goes_first) {
+        /* One millisecond before the first that is due. A deadline in the distant past would do the
+         * same, but the delivery's lateness would then not show how long the elements have waited.
+         */
+        msec due = dehydrator_next(entry->object.dehydrator);
+        at = due > call->txn->now ? call->txn->now : due > 0 ? due - 1 : 0;
+    }
 
     for (int i = first; i < call->argc; i += (int)naming) {
         struct element *element = find_named(call, entry, i, naming, &stage);

@@ -24,16 +24,6 @@ static bool head_is_cut_off(const char *head, size_t len, const char *text)
     return len < strlen(text) && memcmp(head, text, len) == 0;
 }
 
-static bool is_compressed(const char *head, size_t len)
-{
-    /* gzip, zstd, xz, bzip2, lz4, zip */
-    static const char *const magic[] = { "\x1f\x8b", "\x28\xb5\x2f\xfd", "\xfd\x37zXZ",
-                                         "BZh",      "\x04\x22\x4d\x18", "PK\x03\x04" };
-    for (size_t i = 0; i < sizeof(magic) / sizeof(magic[0]); i++)
-        if (head_begins_with(head, len, magic[i])) return true;
-    return false;
-}
-
 enum file_kind file_kind_of_head(const char *head, size_t len)
 {
     if (len == 0) return FILE_EMPTY;
@@ -62,7 +52,12 @@ enum file_kind file_kind_of_head(const char *head, size_t len)
     bool is_command = len >= 2 && head[0] == '*' && isdigit((unsigned char)head[1]);
     if (is_command || head_begins_with(head, len, "#TS:")) return FILE_REDIS_AOF;
     if (head_begins_with(head, len, "file ")) return FILE_LIST;
-    return is_compressed(head, len) ? FILE_COMPRESSED : FILE_UNKNOWN;
+    /* gzip, zstd, xz, bzip2, lz4, zip */
+    static const char *const packers[] = { "\x1f\x8b", "\x28\xb5\x2f\xfd", "\xfd\x37zXZ",
+                                           "BZh",      "\x04\x22\x4d\x18", "PK\x03\x04" };
+    for (size_t i = 0; i < sizeof(packers) / sizeof(packers[0]); i++)
+        if (head_begins_with(head, len, packers[i])) return FILE_COMPRESSED;
+    return FILE_UNKNOWN;
 }
 
 static enum file_kind kind_of_open(int fd)

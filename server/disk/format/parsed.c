@@ -23,16 +23,6 @@ static void put_text(struct parser *parser, struct bytes text)
     };
 }
 
-/* Adjacent effects of one command share the bytes of their key. */
-static void hash_key(struct parsed *item, const struct parsed *before)
-{
-    struct bytes key = item->effect.key;
-    bool is_same = before != NULL && before->is_hashed[0] && before->effect.key.data == key.data &&
-                   before->effect.key.len == key.len;
-    item->is_hashed[0] = key.len > 0;
-    item->hashes[0] = is_same ? before->hashes[0] : siphash_anew(key.data, key.len);
-}
-
 static bool put_effect(void *ctx, const struct effect *effect)
 {
     struct parser *parser = ctx;
@@ -44,7 +34,13 @@ static bool put_effect(void *ctx, const struct effect *effect)
     item->text = parser->name;
     item->at = parser->at;
     item->is_text = false;
-    hash_key(item, batch->count > 1 ? item - 1 : NULL);
+    /* Adjacent effects of one command share the bytes of their key. */
+    const struct parsed *before = batch->count > 1 ? item - 1 : NULL;
+    struct bytes key = item->effect.key;
+    bool is_same = before != NULL && before->is_hashed[0] && before->effect.key.data == key.data &&
+                   before->effect.key.len == key.len;
+    item->is_hashed[0] = key.len > 0;
+    item->hashes[0] = is_same ? before->hashes[0] : siphash_anew(key.data, key.len);
     item->is_hashed[1] = effect_names_member(effect) || effect->kind == EFFECT_REDE_PUSH;
     if (item->is_hashed[1]) item->hashes[1] = siphash_anew(effect->a.data, effect->a.len);
     return true;

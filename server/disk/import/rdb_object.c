@@ -234,16 +234,6 @@ static struct rdb_stream_id rdb_of_id(struct stream_id id)
     return (struct rdb_stream_id){ id.ms, id.seq };
 }
 
-/* Can Redis' format hold the whole stream? It can't hold pending entries that belong to no
- * consumer, nor the IDs that producers sent, if the stream has ever remembered any. O(groups) */
-static bool stream_is_plain(const struct stream *stream)
-{
-    const struct stream_groups *groups = stream_groups(stream);
-    for (struct stream_group *group = NULL; (group = group_next(groups, group)) != NULL;)
-        if (group_count_released(group) > 0) return false;
-    return stream_repeats(stream) == NULL;
-}
-
 static void write_entries(const struct stream *stream, struct rdb_writer *writer)
 {
     struct stream_walk walk;
@@ -364,7 +354,14 @@ static void write_stream(const struct stream *stream, struct rdb_writer *writer)
 
 bool rdb_object_is_plain(const struct object *object)
 {
-    if (object->type == TYPE_STREAM) return stream_is_plain(object->stream);
+    if (object->type == TYPE_STREAM) {
+        /* Redis' format can't hold pending entries that belong to no consumer, nor the IDs that
+         * producers sent, if the stream has ever remembered any. O(groups) */
+        const struct stream_groups *groups = stream_groups(object->stream);
+        for (struct stream_group *group = NULL; (group = group_next(groups, group)) != NULL;)
+            if (group_count_released(group) > 0) return false;
+        return stream_repeats(object->stream) == NULL;
+    }
     return object->type != TYPE_DEHYDRATOR && object_count_expiring(object) == 0 &&
            !object->is_soft;
 }
