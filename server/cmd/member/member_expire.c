@@ -6,14 +6,24 @@
 #include "server/cmd/member/member.h"
 #include "server/cmd/member/member_args.h"
 
-struct family {
-    enum type type;
-    const struct member_words *words;
-};
+/* The variant of a row: the type of the collection and, except for PERSIST, the unit of time. */
+enum { UNITS = TTL_UNIX_MSEC + 1 };
+#define VARIANT(type, unit) ((type)*UNITS + (unit))
 
-static const struct family h = { TYPE_HASH, &field_words };
-static const struct family s = { TYPE_SET, &member_words };
-static const struct family z = { TYPE_ZSET, &member_words };
+static enum type type_of(const struct call *call)
+{
+    return call_variant(call) / UNITS;
+}
+
+static enum ttl_unit unit_of(const struct call *call)
+{
+    return call_variant(call) % UNITS;
+}
+
+static const struct member_words *words_of(const struct call *call)
+{
+    return type_of(call) == TYPE_HASH ? &field_words : &member_words;
+}
 
 /* The reply for one member. */
 enum { NO_MEMBER = -2, NO_DEADLINE = -1, NOT_MET = 0, DONE = 1, REMOVED = 2 };
@@ -52,19 +62,20 @@ static enum condition condition_at(const struct call *call, int i)
 
 /* HEXPIRE and its family: sets the deadlines of members. The condition may precede FIELDS, or
  * follow the last member; numfields tells whether the last argument is a condition or a member. */
-static void expire_members(struct call *call, const struct family *family, enum ttl_unit unit)
+static void expire_members(struct call *call)
 {
+    const struct member_words *words = words_of(call);
     struct entry *entry;
     msec at;
-    if (!find_typed(call, 1, family->type, &entry)) return;
-    if (!arg_member_deadline(call, 2, unit, &at)) return;
+    if (!find_typed(call, 1, type_of(call), &entry)) return;
+    if (!arg_member_deadline(call, 2, unit_of(call), &at)) return;
     enum condition when = condition_at(call, 3), after = ALWAYS;
     int block = when == ALWAYS ? 3 : 4, first = block + 2, last = call->argc - 1;
-    if (when == ALWAYS && arg_member_count(call, block, family->words) == last - first)
+    if (when == ALWAYS && arg_member_count(call, block, words) == last - first)
         after = condition_at(call, last);
     if (after != ALWAYS)
         when = after;
-    else if (!arg_member_block(call, block, family->words, ERR_MEMBERS_NONE))
+    else if (!arg_member_block(call, block, words, ERR_MEMBERS_NONE))
         return;
 
     int end = after != ALWAYS ? last : call->argc;
@@ -80,13 +91,14 @@ enum {
     FIRST = BLOCK + 2
 }; /* arguments of TTL and PERSIST: FIELDS, and the first member */
 
-static void reply_ttl(struct call *call, const struct family *family, enum ttl_unit unit)
+static void reply_ttl(struct call *call)
 {
+    enum ttl_unit unit = unit_of(call);
     struct entry *entry;
     msec at;
     bool in_msec = unit == TTL_MSEC || unit == TTL_UNIX_MSEC;
-    if (!find_typed_counted(call, 1, family->type, &entry)) return;
-    if (!arg_member_block(call, BLOCK, family->words, ERR_MEMBERS_POSITIVE)) return;
+    if (!find_typed_counted(call, 1, type_of(call), &entry)) return;
+    if (!arg_member_block(call, BLOCK, words_of(call), ERR_MEMBERS_POSITIVE)) return;
     resp_array(call->out, (size_t)(call->argc - FIRST));
     for (int i = FIRST; i < call->argc; i++) {
         if (!find_deadline(entry, call->argv[i], &at)) {
@@ -103,12 +115,12 @@ static void reply_ttl(struct call *call, const struct family *family, enum ttl_u
 
 /* ---- PERSIST --------------------------------------------------------------------------------- */
 
-static void persist_members(struct call *call, const struct family *family)
+static void persist_members(struct call *call)
 {
     struct entry *entry;
     msec at;
-    if (!find_typed(call, 1, family->type, &entry)) return;
-    if (!arg_member_block(call, BLOCK, family->words, ERR_MEMBERS_POSITIVE)) return;
+    if (!find_typed(call, 1, type_of(call), &entry)) return;
+    if (!arg_member_block(call, BLOCK, words_of(call), ERR_MEMBERS_POSITIVE)) return;
     resp_array(call->out, (size_t)(call->argc - FIRST));
     for (int i = FIRST; i < call->argc; i++)
         if (!find_deadline(entry, call->argv[i], &at))
@@ -118,38 +130,16 @@ static void persist_members(struct call *call, const struct family *family)
                          txn_member_persist(call->txn, entry, call->argv[i]) ? DONE : NO_DEADLINE);
 }
 
-/* ---- the commands of a family ---------------------------------------------------------------- */
-
-#define COMMAND(x, name, body)                                                                     \
-    static void cmd_##x##name(struct call *call)                                                   \
-    {                                                                                              \
-        body;                                                                                      \
-    }
-#define COMMANDS(x)                                                                                \
-    COMMAND(x, expire, expire_members(call, &x, TTL_SECONDS))                                      \
-    COMMAND(x, pexpire, expire_members(call, &x, TTL_MSEC))                                        \
-    COMMAND(x, expireat, expire_members(call, &x, TTL_UNIX_SECONDS))                               \
-    COMMAND(x, pexpireat, expire_members(call, &x, TTL_UNIX_MSEC))                                 \
-    COMMAND(x, ttl, reply_ttl(call, &x, TTL_SECONDS))                                              \
-    COMMAND(x, pttl, reply_ttl(call, &x, TTL_MSEC))                                                \
-    COMMAND(x, expiretime, reply_ttl(call, &x, TTL_UNIX_SECONDS))                                  \
-    COMMAND(x, pexpiretime, reply_ttl(call, &x, TTL_UNIX_MSEC))                                    \
-    COMMAND(x, persist, persist_members(call, &x))
-
-COMMANDS(h)
-COMMANDS(s)
-COMMANDS(z)
-
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 #define ROW_COMMON                                                                                 \
     .keys = KEY_FIRST,                                                                             \
     .complexity = "O(M*log(N)) where M is the number of members given and N the number that have " \
                   "a deadline."
-#define EXPIRE_ROW(NAME, function, time, how, unit, OF)                                            \
+#define EXPIRE_ROW(NAME, per, time, how, unit, OF)                                                 \
     {                                                                                              \
-        .name = NAME, .run = function, .arity = -6, .flags = WRITE | GROWS | FAST,                 \
-        .syntax = "key " time " [NX|XX|GT|LT] " OF##_BLOCK,                                        \
+        .name = NAME, .run = expire_members, .variant = VARIANT(TYPE_##OF, per), .arity = -6,      \
+        .flags = WRITE | GROWS | FAST, .syntax = "key " time " [NX|XX|GT|LT] " OF##_BLOCK,         \
         .summary = "Sets the " how " of " OF##_WHAT " " unit ".", OF##_ROW, ROW_COMMON,            \
         .replies = REPLIES("[integer ...]: for each " OF##_ONE                                     \
                            ", 1 if the deadline was set, 2 if it is past "                         \
@@ -158,46 +148,45 @@ COMMANDS(z)
         .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_EXPIRE_NEGATIVE,      \
                          ERR_MEMBERS_KEYWORD, ERR_MEMBERS_NONE, ERR_MEMBERS_COUNT)                 \
     }
-#define TTL_ROW(NAME, function, how, unit, reply, OF)                                              \
+#define TTL_ROW(NAME, per, how, unit, reply, OF)                                                   \
     {                                                                                              \
-        .name = NAME, .run = function, .arity = -5, .flags = READONLY | NAMES_MEMBERS | FAST,      \
-        .syntax = "key " OF##_BLOCK, .summary = "Returns the " how " of " OF##_WHAT " " unit ".",  \
-        OF##_ROW, .keys = KEY_FIRST, .complexity = "O(M) where M is the number of members given.", \
+        .name = NAME, .run = reply_ttl, .variant = VARIANT(TYPE_##OF, per), .arity = -5,           \
+        .flags = READONLY | NAMES_MEMBERS | FAST, .syntax = "key " OF##_BLOCK,                     \
+        .summary = "Returns the " how " of " OF##_WHAT " " unit ".", OF##_ROW, .keys = KEY_FIRST,  \
+        .complexity = "O(M) where M is the number of members given.",                              \
         .replies = REPLIES("[integer ...]: for each " OF##_ONE                                     \
                            ", " reply                                                              \
                            "; -1 without a deadline, -2 if there is no such key or " OF##_ONE),    \
         .errors =                                                                                  \
             ERRORS(ERR_WRONGTYPE, ERR_MEMBERS_KEYWORD, ERR_MEMBERS_POSITIVE, ERR_MEMBERS_COUNT)    \
     }
-#define PERSIST_ROW(NAME, function, OF)                                                            \
+#define PERSIST_ROW(NAME, OF)                                                                      \
     {                                                                                              \
-        .name = NAME, .run = function, .arity = -5, .flags = WRITE | FAST,                         \
-        .syntax = "key " OF##_BLOCK, .summary = "Removes the deadlines of " OF##_WHAT ".",         \
-        OF##_ROW, ROW_COMMON,                                                                      \
+        .name = NAME, .run = persist_members, .variant = VARIANT(TYPE_##OF, 0), .arity = -5,       \
+        .flags = WRITE | FAST, .syntax = "key " OF##_BLOCK,                                        \
+        .summary = "Removes the deadlines of " OF##_WHAT ".", OF##_ROW, ROW_COMMON,                \
         .replies = REPLIES("[integer ...]: for each " OF##_ONE                                     \
                            ", 1 if a deadline was removed, -1 if there was "                       \
                            "none, -2 if there is no such key or " OF##_ONE),                       \
         .errors =                                                                                  \
             ERRORS(ERR_WRONGTYPE, ERR_MEMBERS_KEYWORD, ERR_MEMBERS_POSITIVE, ERR_MEMBERS_COUNT)    \
     }
-#define ROWS(X, x, OF)                                                                             \
-    EXPIRE_ROW(X "EXPIRE", cmd_##x##expire, "seconds", "time to live", "in seconds", OF),          \
-        EXPIRE_ROW(X "PEXPIRE", cmd_##x##pexpire, "milliseconds", "time to live",                  \
-                   "in milliseconds", OF),                                                         \
-        EXPIRE_ROW(X "EXPIREAT", cmd_##x##expireat, "unix-time-seconds", "deadline",               \
+#define ROWS(X, OF)                                                                                \
+    EXPIRE_ROW(X "EXPIRE", TTL_SECONDS, "seconds", "time to live", "in seconds", OF),              \
+        EXPIRE_ROW(X "PEXPIRE", TTL_MSEC, "milliseconds", "time to live", "in milliseconds", OF),  \
+        EXPIRE_ROW(X "EXPIREAT", TTL_UNIX_SECONDS, "unix-time-seconds", "deadline",                \
                    "to a Unix time in seconds", OF),                                               \
-        EXPIRE_ROW(X "PEXPIREAT", cmd_##x##pexpireat, "unix-time-milliseconds", "deadline",        \
+        EXPIRE_ROW(X "PEXPIREAT", TTL_UNIX_MSEC, "unix-time-milliseconds", "deadline",             \
                    "to a Unix time in milliseconds", OF),                                          \
-        TTL_ROW(X "TTL", cmd_##x##ttl, "remaining time to live", "in seconds",                     \
+        TTL_ROW(X "TTL", TTL_SECONDS, "remaining time to live", "in seconds",                      \
                 "the seconds left, rounded up", OF),                                               \
-        TTL_ROW(X "PTTL", cmd_##x##pttl, "remaining time to live", "in milliseconds",              \
+        TTL_ROW(X "PTTL", TTL_MSEC, "remaining time to live", "in milliseconds",                   \
                 "the milliseconds left", OF),                                                      \
-        TTL_ROW(X "EXPIRETIME", cmd_##x##expiretime, "deadlines", "as Unix times in seconds",      \
+        TTL_ROW(X "EXPIRETIME", TTL_UNIX_SECONDS, "deadlines", "as Unix times in seconds",         \
                 "its deadline as a Unix time in seconds, rounded up", OF),                         \
-        TTL_ROW(X "PEXPIRETIME", cmd_##x##pexpiretime, "deadlines",                                \
-                "as Unix times in milliseconds", "its deadline as a Unix time in milliseconds",    \
-                OF),                                                                               \
-        PERSIST_ROW(X "PERSIST", cmd_##x##persist, OF)
+        TTL_ROW(X "PEXPIRETIME", TTL_UNIX_MSEC, "deadlines", "as Unix times in milliseconds",      \
+                "its deadline as a Unix time in milliseconds", OF),                                \
+        PERSIST_ROW(X "PERSIST", OF)
 
 #define HASH_ROW   .acl = ACL_EXPIRY, .since = "7.4.0"
 #define HASH_BLOCK "FIELDS numfields field [field ...]"
@@ -213,15 +202,15 @@ COMMANDS(z)
 #define ZSET_WHAT  "members of a sorted set"
 
 static const struct command hash_rows[] = {
-    ROWS("H", h, HASH),
+    ROWS("H", HASH),
 };
 
 static const struct command set_rows[] = {
-    ROWS("S", s, SET),
+    ROWS("S", SET),
 };
 
 static const struct command zset_rows[] = {
-    ROWS("Z", z, ZSET),
+    ROWS("Z", ZSET),
 };
 
 const struct command_group hash_expire_commands = COMMAND_GROUP("hash", hash_rows);
