@@ -336,8 +336,7 @@ size_t txn_rede_end_spans(struct txn *txn, struct entry *entry, size_t limit)
 void txn_rede_announce(struct txn *txn, struct entry *entry)
 {
     if (!instant_due(dehydrator_next_due(entry->object.dehydrator), txn->now)) return;
-    struct effect effect = { .kind = EFFECT_NONE, .event = EVENT_REDE_DUE };
-    txn_notify(txn, entry, &effect);
+    txn_notify(txn, entry, &(struct effect){ .kind = EFFECT_NONE, .event = EVENT_REDE_DUE });
     dehydrator_announce(entry->object.dehydrator, txn->now);
     rewind_note(&txn->store->rewind, txn->now);
     keyspace_rearm(txn->ks, entry);

@@ -74,8 +74,7 @@ struct entry *txn_find(struct txn *txn, struct bytes key)
 void txn_miss_again(struct txn *txn, struct bytes key)
 {
     txn->store->stats.misses++;
-    struct effect effect = { .kind = EFFECT_NONE, .event = EVENT_KEYMISS };
-    txn_record_each(txn, key, &effect);
+    txn_record_each(txn, key, &(struct effect){ .kind = EFFECT_NONE, .event = EVENT_KEYMISS });
 }
 
 static struct entry *note_read(struct txn *txn, struct bytes key, struct entry *entry)
@@ -199,8 +198,7 @@ void txn_key_drop_as(struct txn *txn, struct entry *entry, enum event event, enu
                      uint64_t extra)
 {
     txn_note_key_end(txn, entry, what, extra);
-    struct effect effect = { .kind = EFFECT_DROP, .event = event };
-    txn_record_each(txn, entry_key(entry), &effect);
+    txn_record_each(txn, entry_key(entry), &(struct effect){ .kind = EFFECT_DROP, .event = event });
     if (event == EVENT_EXPIRED) {
         txn->store->stats.expired_keys++;
         histogram_add(&txn->store->stats.lag, txn->now - entry_expires_at(txn->ks, entry), 1);
@@ -293,8 +291,7 @@ void txn_key_rename(struct txn *txn, struct entry *entry, struct bytes to)
 
     struct effect from = { .kind = EFFECT_RENAME, .event = EVENT_RENAME_FROM, .a = to };
     txn_record_each(txn, entry_key(entry), &from);
-    struct effect now = { .kind = EFFECT_NONE, .event = EVENT_RENAME_TO };
-    txn_record_each(txn, to, &now);
+    txn_record_each(txn, to, &(struct effect){ .kind = EFFECT_NONE, .event = EVENT_RENAME_TO });
     txn_forget(txn, entry);
     keyspace_remove(txn->ks, entry);
 }
@@ -322,8 +319,7 @@ void txn_key_copy(struct txn *txn, struct entry *entry, unsigned db, struct byte
 
     struct effect effect = { .kind = EFFECT_COPY, .a = to, .to = db };
     txn_record_each(txn, entry_key(entry), &effect);
-    struct effect notice = { .kind = EFFECT_NONE, .event = EVENT_COPY_TO };
-    record_in(txn, db, to, &notice);
+    record_in(txn, db, to, &(struct effect){ .kind = EFFECT_NONE, .event = EVENT_COPY_TO });
 }
 
 bool txn_key_move(struct txn *txn, struct entry *entry, unsigned db)
@@ -344,8 +340,7 @@ bool txn_key_move(struct txn *txn, struct entry *entry, unsigned db)
 
     struct effect effect = { .kind = EFFECT_MOVE, .event = EVENT_MOVE_FROM, .to = db };
     txn_record_each(txn, key, &effect);
-    struct effect notice = { .kind = EFFECT_NONE, .event = EVENT_MOVE_TO };
-    record_in(txn, db, key, &notice);
+    record_in(txn, db, key, &(struct effect){ .kind = EFFECT_NONE, .event = EVENT_MOVE_TO });
     txn_forget(txn, entry);
     keyspace_remove(txn->ks, entry);
     return true;
@@ -374,8 +369,7 @@ static void record_whole(struct txn *txn, struct entry *entry, enum event event)
     msec at = entry_expires_at(txn->ks, entry);
     struct effect expire = { .kind = EFFECT_EXPIRE, .at = at };
     if (at != NEVER) txn_record_each(txn, entry_key(entry), &expire);
-    struct effect notice = { .kind = EFFECT_NONE, .event = event };
-    txn_record_each(txn, entry_key(entry), &notice);
+    txn_record_each(txn, entry_key(entry), &(struct effect){ .kind = EFFECT_NONE, .event = event });
 }
 
 struct entry *txn_key_store(struct txn *txn, struct bytes key, struct object object,
@@ -391,8 +385,7 @@ struct entry *txn_key_store(struct txn *txn, struct bytes key, struct object obj
     if (entry != NULL) {
         if (entry_expires_at(txn->ks, entry) != NEVER || entry->object.has_expiry)
             txn_note_end(txn, entry, TRAIL_OVERWRITTEN, 0);
-        struct effect drop = { .kind = EFFECT_DROP };
-        txn_record_each(txn, key, &drop);
+        txn_record_each(txn, key, &(struct effect){ .kind = EFFECT_DROP });
     }
     bool replaces = entry != NULL;
     entry = txn_key_put(txn, key, object);
@@ -434,15 +427,13 @@ void txn_swap(struct txn *txn, unsigned a, unsigned b)
     rewind_swapped(&txn->store->rewind);
     txn_trail_whole(txn, a, TRAIL_SWAPPED, b);
     txn_trail_whole(txn, b, TRAIL_SWAPPED, a);
-    struct effect effect = { .kind = EFFECT_SWAP, .to = b };
-    record_in(txn, a, (struct bytes){ NULL, 0 }, &effect);
+    record_in(txn, a, (struct bytes){ NULL, 0 }, &(struct effect){ .kind = EFFECT_SWAP, .to = b });
 }
 
 static void flush(struct txn *txn, unsigned db)
 {
     struct keyspace *ks = &txn->store->databases[db];
-    struct effect effect = { .kind = EFFECT_FLUSH };
-    record_in(txn, db, (struct bytes){ NULL, 0 }, &effect);
+    record_in(txn, db, (struct bytes){ NULL, 0 }, &(struct effect){ .kind = EFFECT_FLUSH });
     txn->emptied_count = 0;
     txn->recorded_entry = NULL;
     txn->newly_read = NULL;

@@ -11,9 +11,8 @@ void txn_library_set(struct txn *txn, struct bytes name, struct bytes code)
 bool txn_library_drop(struct txn *txn, struct bytes name)
 {
     if (libraries_find(&txn->store->libraries, name) == NULL) return false;
-    struct effect effect = { .kind = EFFECT_LIBRARY_DROP };
     /* Record first: the name may point into the library. */
-    txn_record_each(txn, name, &effect);
+    txn_record_each(txn, name, &(struct effect){ .kind = EFFECT_LIBRARY_DROP });
     libraries_remove(&txn->store->libraries, name);
     return true;
 }

@@ -15,8 +15,7 @@ void txn_member_expiry_set(struct txn *txn, struct entry *entry, struct bytes me
                            enum event event)
 {
     keyspace_rearm(txn->ks, entry);
-    struct effect notice = { .kind = EFFECT_NONE, .event = event, .a = member };
-    txn_notify(txn, entry, &notice);
+    txn_notify(txn, entry, &(struct effect){ .kind = EFFECT_NONE, .event = event, .a = member });
 }
 
 /* Sets the deadline, or removes it if `at` is NEVER. Records the effect before the change, because

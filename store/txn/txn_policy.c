@@ -72,8 +72,7 @@ bool txn_policy_drop(struct txn *txn, struct bytes name)
 {
     end_before_change(txn);
     if (!policies_remove(&txn->store->policies, name)) return false;
-    struct effect effect = { .kind = EFFECT_POLICY_DROP };
-    txn_record_each(txn, name, &effect);
+    txn_record_each(txn, name, &(struct effect){ .kind = EFFECT_POLICY_DROP });
     return true;
 }
 

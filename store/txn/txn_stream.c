@@ -109,8 +109,7 @@ void txn_stream_set_retention(struct txn *txn, struct entry *entry, msec span)
     if (stream_retention(entry->object.stream) == span) return;
     stream_set_retention(entry->object.stream, span);
     keyspace_rearm(txn->ks, entry);
-    struct effect effect = { .kind = EFFECT_STREAM_RETAIN, .at = span };
-    txn_notify(txn, entry, &effect);
+    txn_notify(txn, entry, &(struct effect){ .kind = EFFECT_STREAM_RETAIN, .at = span });
 }
 
 /* ---- groups ---------------------------------------------------------------------------------- */
