@@ -41,7 +41,7 @@ static unsigned count_of(const struct call *call, enum pubsub_kind kind)
 
 static void subscribe(struct call *call)
 {
-    enum pubsub_kind kind = call_variant(call);
+    enum pubsub_kind kind = (enum pubsub_kind)call_variant(call);
     if (fail_if(call, kind == PUBSUB_SHARD && call->session->multi != NULL,
                 ERR_SSUBSCRIBE_IN_MULTI))
         return;
@@ -53,7 +53,7 @@ static void subscribe(struct call *call)
 
 static void unsubscribe(struct call *call)
 {
-    enum pubsub_kind kind = call_variant(call);
+    enum pubsub_kind kind = (enum pubsub_kind)call_variant(call);
     struct bytes name;
     bool all = call->argc == 1;
     if (all && session_subscription_count(call->session, kind) == 0)
@@ -109,7 +109,7 @@ static void list_channel(void *ctx, struct bytes channel)
 
 static void reply_channels(struct call *call)
 {
-    enum pubsub_kind kind = call_variant(call);
+    enum pubsub_kind kind = (enum pubsub_kind)call_variant(call);
     if (call->argc > 3) {
         failf(call, ERR_SUBCOMMAND_OR_ARITY, arg_width(call, 1), call->argv[1].data, "PUBSUB");
         return;
@@ -125,7 +125,7 @@ static void reply_channels(struct call *call)
 
 static void reply_listeners(struct call *call)
 {
-    enum pubsub_kind kind = call_variant(call);
+    enum pubsub_kind kind = (enum pubsub_kind)call_variant(call);
     resp_array(call->out, 2 * (size_t)(call->argc - 2));
     for (int i = 2; i < call->argc; i++) {
         reply_bytes(call, call->argv[i]);

@@ -61,7 +61,7 @@ static struct element *find_named(const struct call *call, const struct entry *e
  * empty if the key is missing. ACK replies with the number removed. */
 static void acknowledge(struct call *call)
 {
-    enum naming naming = call_variant(call);
+    enum naming naming = (enum naming)call_variant(call);
     struct entry *entry;
     int64_t removed = 0;
     if (!find_key(call, 2, naming, &entry)) return;
@@ -84,7 +84,7 @@ static void acknowledge(struct call *call)
  * Only RETRY accepts AUTO, FIRST and NOCOUNT. */
 static void give_back(struct call *call)
 {
-    enum naming naming = call_variant(call);
+    enum naming naming = (enum naming)call_variant(call);
     struct entry *entry;
     struct stage stage;
     msec at = call->txn->now;
@@ -135,7 +135,7 @@ static void give_back(struct call *call)
  * moves it unclaimed. */
 static void move_deadlines(struct call *call)
 {
-    enum naming naming = call_variant(call);
+    enum naming naming = (enum naming)call_variant(call);
     struct entry *entry;
     struct stage stage;
     msec at;

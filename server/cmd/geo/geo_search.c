@@ -171,7 +171,7 @@ static void store_found(struct call *call, const struct search *s, const struct 
 
 static void run_geo_search(struct call *call)
 {
-    enum form form = call_variant(call);
+    enum form form = (enum form)call_variant(call);
     struct search s = { .form = form };
     struct entry *entry;
     struct geo_found found = { 0 };

@@ -32,7 +32,7 @@ static bool read_expire_conditions(struct call *call, int first, struct conditio
 
 static void expire_key(struct call *call)
 {
-    enum ttl_unit unit = call_variant(call);
+    enum ttl_unit unit = (enum ttl_unit)call_variant(call);
     struct conditions when;
     msec at;
     if (!read_expire_conditions(call, 3, &when)) return;

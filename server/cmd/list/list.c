@@ -12,7 +12,7 @@ static void push_arguments(struct call *call, struct entry *entry, enum list_end
 
 static void push_list(struct call *call)
 {
-    enum list_end end = call_variant(call);
+    enum list_end end = (enum list_end)call_variant(call);
     struct entry *entry;
     if (!find_typed(call, 1, TYPE_LIST, &entry)) return;
     push_arguments(call, entry_or_new(call, 1, entry, TYPE_LIST), end);
@@ -20,7 +20,7 @@ static void push_list(struct call *call)
 
 static void push_existing_list(struct call *call)
 {
-    enum list_end end = call_variant(call);
+    enum list_end end = (enum list_end)call_variant(call);
     struct entry *entry;
     if (!find_typed(call, 1, TYPE_LIST, &entry)) return;
     if (entry == NULL)

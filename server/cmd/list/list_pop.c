@@ -24,7 +24,7 @@ static void reply_elements(struct call *call, const struct list *list, enum list
 
 static void pop_list(struct call *call)
 {
-    enum list_end end = call_variant(call);
+    enum list_end end = (enum list_end)call_variant(call);
     struct entry *entry;
     int64_t wanted = 1;
     bool counted = call->argc == 3;
@@ -79,7 +79,7 @@ static void cmd_blmpop(struct call *call)
 /* BLPOP and BRPOP: the reply is [key, element]. */
 static void blocking_list_pop(struct call *call)
 {
-    enum list_end end = call_variant(call);
+    enum list_end end = (enum list_end)call_variant(call);
     struct source source;
     msec until;
     int keys = call->argc - 2;

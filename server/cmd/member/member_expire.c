@@ -12,12 +12,12 @@ enum { UNITS = TTL_UNIX_MSEC + 1 };
 
 static enum type type_of(const struct call *call)
 {
-    return call_variant(call) / UNITS;
+    return (enum type)(call_variant(call) / UNITS);
 }
 
 static enum ttl_unit unit_of(const struct call *call)
 {
-    return call_variant(call) % UNITS;
+    return (enum ttl_unit)(call_variant(call) % UNITS);
 }
 
 static const struct member_words *words_of(const struct call *call)

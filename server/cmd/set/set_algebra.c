@@ -197,7 +197,7 @@ static void compute_set_operation(enum operation operation, const struct operand
 
 static void reply_set_operation(struct call *call)
 {
-    enum operation operation = call_variant(call);
+    enum operation operation = (enum operation)call_variant(call);
     struct operands in;
     if (!read_operands(call, 1, call->argc - 1, &in)) return;
     struct outbuf collected;
@@ -215,7 +215,7 @@ static void store_set_operation(struct call *call)
     static const enum event events[] = { [INTERSECTION] = EVENT_SINTERSTORE,
                                          [UNION] = EVENT_SUNIONSTORE,
                                          [DIFFERENCE] = EVENT_SDIFFSTORE };
-    enum operation operation = call_variant(call);
+    enum operation operation = (enum operation)call_variant(call);
     struct operands in;
     if (!read_operands(call, 2, call->argc - 2, &in)) return;
     struct object object = object_new(TYPE_SET);
@@ -237,7 +237,7 @@ static int find_card_keys(int argc, const struct bytes *argv, int *positions)
  * APPROX, which permits an estimate; the count is exact all the same. */
 static void count_set_operation(struct call *call)
 {
-    enum operation operation = call_variant(call);
+    enum operation operation = (enum operation)call_variant(call);
     int64_t keys, limit = 0;
     struct operands in;
     if (!arg_range(call, 1, 1, INT64_MAX, &keys, ERR_NUMKEYS)) return;

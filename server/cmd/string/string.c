@@ -181,7 +181,7 @@ static void cmd_setnx(struct call *call)
 
 static void set_with_ttl(struct call *call)
 {
-    enum ttl_unit unit = call_variant(call);
+    enum ttl_unit unit = (enum ttl_unit)call_variant(call);
     struct string_set how = { .event = EVENT_SET };
     if (!arg_deadline(call, 2, unit, true, &how.at)) return;
     txn_string_set(call->txn, call->argv[1], call->argv[3], &how);

@@ -260,7 +260,7 @@ static void compute_zset_operation(struct call *call, struct algebra *a)
 static void run_zset_operation(struct call *call)
 {
     int variant = call_variant(call);
-    struct algebra a = { .operation = variant == CARD ? INTER : variant,
+    struct algebra a = { .operation = variant == CARD ? INTER : (enum operation)variant,
                          .is_stored = call->command.row->flags & WRITE,
                          .only_count = variant == CARD };
     int at = a.is_stored ? 2 : 1;

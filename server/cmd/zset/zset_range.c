@@ -83,7 +83,7 @@ static void cmd_zrangestore(struct call *call)
 
 static void count_range(struct call *call)
 {
-    struct range range = { .by = call_variant(call) };
+    struct range range = { .by = (enum range_by)call_variant(call) };
     struct entry *entry;
     if (!range_parse_bounds(call, &range, 2, 3)) return;
     if (!find_typed_counted(call, 1, TYPE_ZSET, &entry)) return;
@@ -99,7 +99,7 @@ static void remove_range(struct call *call)
     static const enum event events[] = { [BY_RANK] = EVENT_ZREMRANGEBYRANK,
                                          [BY_SCORE] = EVENT_ZREMRANGEBYSCORE,
                                          [BY_LEX] = EVENT_ZREMRANGEBYLEX };
-    struct range range = { .by = call_variant(call) };
+    struct range range = { .by = (enum range_by)call_variant(call) };
     struct entry *entry;
     if (!range_parse_bounds(call, &range, 2, 3)) return;
     if (!find_typed(call, 1, TYPE_ZSET, &entry)) return;
