@@ -28,9 +28,9 @@ struct host_names;
 struct host_names *host_names_new(struct loop *loop, void (*ended)(void *ctx), void *ctx);
 void host_names_free(struct host_names *names);
 
-/* Begins to resolve the name. Returns true while the search runs: call again when it has ended.
- * Returns false if the caller need not wait: the addresses are known, `host` is no name, or no
- * search can be started. */
+/* Begins to resolve the name, and drops a search for another name. Returns true while the search
+ * runs: call again when it has ended. Returns false if the caller need not wait: the addresses are
+ * known, `host` is no name, or no search can be started. */
 bool host_names_prepare(struct host_names *names, const char *host);
 /* Returns NULL if the name was not resolved ahead. `names` may be NULL. */
 const struct host_name *host_names_find(const struct host_names *names, const char *host);

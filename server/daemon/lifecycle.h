@@ -28,8 +28,8 @@ bool lifecycle_apply(void *parts);
 /* Writes a snapshot if parts->stop_how.saves, then stops the loop. Does not stop it if the snapshot
  * fails, unless the stop is forced. */
 void lifecycle_stop(struct parts *parts);
-/* Call when the loop has stopped: closes the journal. Returns false if some changes could not be
- * written to disk. */
+/* Call when the loop has stopped: saves the backlog for replicas, closes the journal and removes
+ * the pid file. Returns false if some changes could not be written to disk. */
 bool lifecycle_end(struct parts *parts);
 
 #endif

@@ -7,8 +7,9 @@
 
 struct parts;
 
-/* Writes "Ready: 120 keys, 3 clients, 1.5M of memory; ..." or, during long work, the progress:
- * "Loading: 43%, about 12 s left". Truncates the text to `size`. */
+/* Writes "Ready: 120 keys, 3 clients, 1.5M of memory; ...", which begins with "Refusing writes, see
+ * the log" if the journal can't be written. During long work writes the progress instead: "Loading:
+ * 43%, about 12 s left". Truncates the text to `size`. */
 void status_write(const struct parts *parts, char *text, size_t size);
 
 #endif

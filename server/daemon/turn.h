@@ -13,8 +13,9 @@ void turn_end(void *parts);
 /* Starts the work of each second. */
 void turn_begin_seconds(struct parts *parts);
 /* Callbacks for struct persist_wiring, which are called often during long work. turn_loading, for
- * loading files, reports to the service manager and runs a turn of the loop, at most every 20 ms.
- * turn_working, for writing a file without a child, only reports. */
+ * loading files, reports to the service manager and runs a turn of the loop, at most every 20 ms;
+ * it ends the process if the loop was stopped. turn_working, for writing a file without a child,
+ * only reports. */
 void turn_loading(void *parts);
 void turn_working(void *parts);
 /* Returns the callbacks that run turns inside a long-running script, for struct scripting. */

@@ -34,8 +34,9 @@ bool settle_delays(struct engine *engine, const struct call *call);
  * its key becomes ready again later. */
 bool settle_postpones(struct engine *engine, const struct blocked_try *try);
 
-/* Removes up to `amount` expired members of one key, and wakes up to `amount` sessions that need
- * wait no longer. Returns false if there is nothing to do or settle is NULL. */
+/* Removes up to `amount` expired members of one key, or first hides up to `amount` overdue keys if
+ * sessions wait to count keys; wakes up to `amount` sessions that need wait no longer. Returns
+ * false if there is nothing to do, while data is loaded, or if settle is NULL. */
 bool settle_slice(struct settle *settle, size_t amount);
 
 size_t settle_count(const struct settle *settle); /* number of delayed sessions; 0 if NULL */

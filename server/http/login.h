@@ -14,7 +14,8 @@ enum login {
 };
 
 /* Checks the value of the header Authorization, which is empty if the request has none. If no name
- * precedes the colon, the user is "default". */
+ * precedes the colon, the user is "default". If the default user needs no password and has these
+ * permissions, every request is granted. */
 enum login login_check(const struct acl *acl, struct bytes authorization);
 
 /* Decodes padded base64 (RFC 4648). Returns the length, or -1 if the text is not base64 or decodes

@@ -75,7 +75,7 @@ bool clients_have_output(const struct clients *clients);
 void clients_suspend_turn(struct clients *clients);
 void clients_resume_turn(struct clients *clients);
 /* Call about once a second: closes connections that are idle, late in a TLS handshake or over an
- * output limit. */
+ * output limit. Each call looks at the next 10,000 connections. */
 void clients_housekeeping(struct clients *clients);
 
 struct tls *clients_tls(const struct clients *clients);         /* NULL while TLS is off */

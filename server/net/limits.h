@@ -99,8 +99,9 @@ void limits_exempt(struct limits *limits);
  * connection. */
 bool all_limits_switched(struct all_limits *all);
 void limits_recount(struct limits *limits);
-/* If all connections together exceed maxmemory-clients, chooses one to close: logs it, stops
- * counting it, and returns its session. Returns NULL if none must be closed. */
+/* If all connections together exceed maxmemory-clients, chooses one of the largest to close: logs
+ * it, stops counting it, and returns its session. Returns NULL if none must be closed, or all are
+ * exempt. */
 struct session *all_limits_victim(struct all_limits *all);
 
 /* ---- unanswered input ------------------------------------------------------------------------ */
@@ -113,8 +114,8 @@ void limits_check_input(struct limits *limits, size_t len);
 
 /* Call before a request runs: replies beyond the hard limit are cut off. */
 void limits_bound_output(struct limits *limits);
-/* Closes and logs a client whose unread replies reach the hard limit of its class. If they reach
- * only the soft limit, arms the timer that closes it later. */
+/* Closes and logs a client whose unread replies reach the hard limit of its class, or were lost for
+ * lack of memory. If they reach only the soft limit, arms the timer that closes it later. */
 void limits_check_output(struct limits *limits);
 /* Call after requests: does what limits_check_output does. Also pauses a client with more than 64
  * MiB of unread replies (WAIT_OUTPUT) until half of them are sent. */

@@ -46,7 +46,8 @@ struct net *net_open(struct loop *loop, const struct conf *conf, struct clients 
  * resolved ahead; other names are resolved here, which blocks.
  *
  * Returns false with the reason in `why` on failure. Then only addresses that are in both
- * configurations may still have a listener: restore the options and call net_update again. */
+ * configurations may still have a listener: restore the options and call net_update again. Sockets
+ * of the service manager can't be changed: net_update then fails and leaves them. */
 bool net_update(struct net *net, const struct host_names *names, char *why, size_t why_size);
 /* Stops listening and removes the unix socket, unless the service manager passed it. */
 void net_close(struct net *net);

@@ -99,8 +99,9 @@ void transport_make_room(struct transport *transport);
 bool transport_is_encrypted(const struct transport *transport);
 /* Does its handshake have input, but have to wait for its turn? If so, do not read it. */
 bool transport_waits_to_shake(const struct transport *transport);
-/* Refuses the connection if its handshake takes too long or its peer has closed. Call about once a
- * second with the time since the connection was opened. */
+/* Refuses the connection if its handshake takes too long, or if its peer has closed while it waits
+ * for its turn. No effect after the handshake. Call about once a second with the time since the
+ * connection was opened. */
 void transport_check_handshake(struct transport *transport, int64_t age_usec);
 /* Has the peer closed the connection, even if nothing has read that yet? */
 bool transport_peer_has_gone(const struct transport *transport);

@@ -37,8 +37,9 @@ void functions_drop(struct functions *functions);
  * O(1) if no library has changed. */
 void functions_sync(struct functions *functions, const struct libraries *libraries);
 
-/* Compiles a library, which the caller then installs, or frees with functions->table. On failure,
- * returns NULL with Redis' message in `error`. */
+/* Compiles a library and runs its code, for at most half a second. The caller then installs the
+ * library, or frees it with functions->table. On failure, returns NULL with Redis' message in
+ * `error`. */
 struct function_library *functions_compile(struct functions *functions, struct bytes name,
                                            struct bytes code, char error[FUNCTION_ERROR_MAX]);
 /* Puts the library in the place of the one with its name, and takes ownership. Call it after

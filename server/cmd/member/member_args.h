@@ -17,8 +17,9 @@ struct member_words {
 };
 extern const struct member_words field_words, member_words;
 
-/* Parses the number at i, which must be 0 or more, in this unit as the deadline of a member. The
- * deadline may already have passed; then the caller must remove the member. */
+/* Parses the number at i, which must be 0 or more, in this unit as the deadline of a member, which
+ * must not be after member_deadline_max. The deadline may already have passed; then the caller must
+ * remove the member. */
 bool arg_member_deadline(struct call *call, int i, enum ttl_unit unit, msec *at);
 
 /* Returns whether argument i begins with a digit, or with a minus and a digit. */

@@ -25,7 +25,7 @@ bool idmp_parse_option(struct call *call, int *i, struct idmp *idmp, bool *known
  * its replicas. */
 bool idmp_check(struct call *call, struct idmp *idmp, bool by_time, bool complete, int fields);
 /* Does the stream remember this entry? If so, counts the repetition, and replies with the ID under
- * which the entry was added. */
+ * which the entry was added. Always false in a replay. */
 bool idmp_is_repeat(struct call *call, struct entry *entry, const struct idmp *idmp);
 /* Remembers the entry, and the ID under which it was added. */
 void idmp_remember(struct call *call, struct entry *entry, const struct idmp *idmp,

@@ -17,8 +17,9 @@ struct read_args {
 
 /* Parses the options and finds the keys. */
 bool parse_read(struct call *call, struct read_args *args);
-/* Parses the ID for stream i of the command. "$" becomes the last ID of the stream `entry`, or 0-0
- * if that is NULL. ">" becomes STREAM_ID_MAX. */
+/* Parses the ID for stream i of the command. "$", which only XREAD accepts, becomes the last ID of
+ * the stream `entry`, or 0-0 if that is NULL; ">", which only XREADGROUP accepts, becomes
+ * STREAM_ID_MAX. Returns false after sending an error. */
 bool parse_read_id(struct call *call, const struct read_args *args, int i,
                    const struct entry *entry, struct stream_id *id);
 /* For find_keys: the keys follow the word STREAMS. */

@@ -25,7 +25,7 @@ void due_values_wake(RedisModuleCtx *ctx, RedisModuleString *name, msec at);
 
 /* On a master, for the key that is due first: removes its expired members, announces its due
  * elements, and serves the clients that wait for it. Returns roughly how much work that was, or 0
- * if no key is due. */
+ * if no key is due, or if the host wants no traffic to replicas now (AvoidReplicaTraffic). */
 size_t due_values_run(RedisModuleCtx *ctx, msec now);
 /* On a master: removes expired members from keys that were taken back, and announces elements. */
 void due_values_remove_overdue(RedisModuleCtx *ctx, const struct lent_keys *lent, msec now);
