@@ -7,9 +7,9 @@
  *      |           |       |        |
  *      +-----------+->ENDED<--------+      freed at the end of the turn
  *
- * A request that can't run or reply yet makes its session wait. The requests behind it stay in the
- * input, so that replies keep their order. A session never has two reasons at once: only a running
- * request can make its session wait, and no request runs during a wait.
+ * A request that can't run or reply yet makes its session wait. The client's requests behind it
+ * stay in the input, so that replies keep their order. A session never has two reasons at once:
+ * only a session in SERVING can begin to wait, and no request runs during a wait.
  *
  * Only session.c changes a state. */
 #ifndef SERVER_CMD_CALL_SESSION_STATE_H

@@ -254,8 +254,8 @@ static void cmd_rede_claim(struct call *call)
 enum { MISSES_AT_ONCE = 1000 };
 
 /* Claims one element of the key whose turn it is. Returns false, and adds to *misses, if it claims
- * none: the key has expired, a policy has changed, or the elements were delivered too often and
- * became dead letters. */
+ * none: the key has expired, a policy has changed, the elements were claimed too often and became
+ * dead letters, or no token is left (grant->no_tokens). */
 static bool claim_in_turn(struct call *call, struct bytes key, struct grant *grant, size_t *misses)
 {
     struct txn *txn = call->txn;

@@ -10,8 +10,8 @@
 
 /* ---- counts and the next deadline ------------------------------------------------------------ */
 
-/* REDE.TTN: the time until the next element is due. For a claimed element, that is the end of its
- * lease. */
+/* REDE.TTN: the time until the next element is due, or null if there is none. A claimed element is
+ * due at the end of its lease, or later with BACKOFF. */
 static void cmd_rede_ttn(struct call *call)
 {
     struct entry *entry;

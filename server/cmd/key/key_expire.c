@@ -74,7 +74,7 @@ static void cmd_persist(struct call *call)
 }
 
 /* Reads the deadline of the key, or of the member if the call names one. Returns false after
- * replying -1 (no deadline), -2 (no key) or an error. */
+ * replying -1 (no deadline, or no such member), -2 (no key) or an error. */
 static bool read_deadline(struct call *call, msec *at)
 {
     enum { NO_KEY = -2, NO_DEADLINE = -1 };

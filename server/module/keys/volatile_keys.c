@@ -124,9 +124,10 @@ void volatile_keys_note(struct volatile_keys *known, RedisModuleCtx *ctx, RedisM
 
 enum found { FOUND_FORGOTTEN, FOUND_NO_KEY, FOUND_PERSISTENT, FOUND_VOLATILE };
 
-/* Opens the key of an entry, and sets *at to its deadline if it has one. If the key has expired,
- * opening it makes the host remove it, and that event drops the entry. The key is opened for
- * writing, because opening for reading would count as a client's hit or miss. */
+/* Opens the key of an entry, unless its slot is being imported, and sets *at to its deadline if it
+ * has one. If the key has expired, opening it makes the host remove it, and that event drops the
+ * entry. The key is opened for writing, because opening for reading would count as a client's hit
+ * or miss. */
 static enum found check_key(struct volatile_keys *known, RedisModuleCtx *ctx, struct bytes name,
                             msec *at)
 {

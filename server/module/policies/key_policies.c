@@ -173,8 +173,9 @@ static bool is_done(RedisModuleCallReply *reply)
     return done;
 }
 
-/* Applies MAXLEN. A list keeps the elements that were pushed last, a stream its last entries, a
- * sorted set those with the highest scores, or the lowest if the policy says so. */
+/* Applies MAXLEN. A list keeps the elements at its head if some were pushed there, otherwise those
+ * at its tail; a stream its last entries; a sorted set those with the highest scores, or the lowest
+ * if the policy says so. */
 static void cut(RedisModuleCtx *ctx, struct bytes name, int type, const struct policy *policy,
                 unsigned causes)
 {
