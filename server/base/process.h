@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /* Raises the limit on open files, so that this many clients, `more` other files and the server's
- * own files fit. Returns how many clients fit, at least 1. */
+ * own files fit. Returns how many clients fit, at least 1 and at most `clients`. */
 int64_t process_raise_files(int64_t clients, int64_t more);
 
 /* Returns the number of cores on which the process may run, at least 1. */

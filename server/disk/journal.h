@@ -101,8 +101,8 @@ void journal_end_record(struct journal *journal);
  * states in journal.c). `now` is monotonic, in microseconds. Returns the number of microseconds
  * after which the next call is needed even without a turn, or -1. */
 int64_t journal_flush(struct journal *journal, int64_t now);
-/* Requests a sync of the written bytes, unless one was requested already. Call before other slow
- * disk operations. */
+/* Requests a sync of the written bytes, unless one was requested already or the mode is
+ * JOURNAL_SYNC_NEVER. Call before other slow disk operations. */
 void journal_sync_now(struct journal *journal, int64_t now);
 
 /* Returns a descriptor to watch: when it is readable, call journal_sync_done. `now` is as for
@@ -112,8 +112,8 @@ void journal_sync_done(struct journal *journal, int64_t now);
 
 uint64_t journal_position(const struct journal *journal);
 uint64_t journal_synced(const struct journal *journal);
-/* Returns the position up to which changes may be acknowledged: they are written or, with
- * JOURNAL_SYNC_ALWAYS, synced. */
+/* Returns the position up to which changes may be acknowledged: they are written and
+ * journal_require_sync does not hold them back or, with JOURNAL_SYNC_ALWAYS, they are synced. */
 uint64_t journal_safe_position(const struct journal *journal);
 
 /* Makes acknowledgements of later changes wait until the records so far are synced, in any mode.

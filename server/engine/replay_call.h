@@ -14,7 +14,7 @@
 bool replay_call(struct engine *engine, unsigned *db, int argc, const struct bytes *argv);
 
 /* Does the same for a command of a master's stream, inside an open transaction. The stream may also
- * contain PUBLISH. The caller handles MULTI and EXEC. */
+ * contain PUBLISH and SPUBLISH. The caller handles MULTI and EXEC. */
 bool replay_call_in(const struct commands *commands, struct txn *txn, unsigned *db, int argc,
                     const struct bytes *argv);
 

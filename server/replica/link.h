@@ -100,8 +100,9 @@ struct bytes link_stream(const struct link *link);
 void link_stream_take(struct link *link, size_t len);
 /* Makes the link read even if many bytes wait, because the owner needs more to continue. */
 void link_want_more(struct link *link, bool on);
-/* Sends the master the offsets up to which the stream has been applied, and synced to disk. As in
- * Redis, an offset is sent as that of the last byte and not of the next one. */
+/* Sends the master the offsets of the last byte that was applied, and of the last one that is
+ * synced to disk (REPLCONF ACK). As in Redis, these are not the offsets of the bytes after them.
+ * Effective only in LINK_STREAM. */
 void link_acknowledge(struct link *link, uint64_t applied, uint64_t synced);
 /* Keeps the master from giving up while a copy is being loaded. */
 void link_keep_alive(struct link *link);

@@ -34,7 +34,7 @@ bool block_sizes_ok(const struct block_sizes *sizes);
 /* Checks the checksum of a block, its header and stored bytes, and continues *sum. */
 bool block_sum_ok(const char *block, const struct block_sizes *sizes, uint32_t *sum);
 /* Returns the raw bytes of a block: the stored bytes themselves, or those unpacked into `scratch`.
- * Returns NULL if the stored bytes are not valid LZ4. */
+ * Returns NULL if the stored bytes are not LZ4 of sizes->raw bytes. */
 const char *block_unpack(const char *block, const struct block_sizes *sizes,
                          char scratch[BLOCK_RAW]);
 

@@ -106,8 +106,8 @@ struct snapshot_fault {
  * this. */
 uint32_t snapshot_header_sum(const char *path);
 
-/* Returns the creation time in the file's header, or -1 if it can't be read. Any thread may call
- * this. */
+/* Returns the creation time in the file's header, or -1 if the header can't be read or is damaged.
+ * Any thread may call this. */
 int64_t snapshot_made_at(const char *path);
 
 /* Opens the file and checks its header. On failure, returns NULL with the error in `fault`. */

@@ -28,8 +28,8 @@ struct lua_pattern {
     struct lua_capture captures[LUA_PATTERN_CAPTURES];
 };
 
-/* Matches at exactly this position of the subject. Returns the end of the match, or NULL. Raises an
- * error if the pattern is malformed. */
+/* Matches at exactly this position of the subject. Returns the end of the match, or NULL. Raises a
+ * Lua error if the pattern is malformed or too complex, or if the script has to end. */
 const char *lua_pattern_match(struct lua_pattern *run, const char *at);
 /* Call after the last match: passes the rest of the steps to interpreter_spend. */
 void lua_pattern_end(struct lua_pattern *run);
