@@ -12,11 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/store.h"
+#include "store/keyspace.h"
+#include "store/policy/policies.h"
 
 /* Counts the elements that may be delivered now, at most `limit`. */
-size_t delivery_count(const struct store *store, const struct entry *entry, msec now, int64_t limit,
-                      bool claims);
+size_t delivery_count(const struct policies *policies, const struct entry *entry, msec now,
+                      int64_t limit, bool claims);
 /* Returns the instant from which on an element may be delivered if nothing changes. The instant is
  * too early if `claims` is true and more elements are claimed than CLAIMED allows, as after the
  * limit was lowered.
@@ -24,12 +25,13 @@ size_t delivery_count(const struct store *store, const struct entry *entry, msec
  *     now or earlier    one may be delivered already
  *     INSTANT_MAX       paused without an end
  *     NEVER             no elements */
-msec delivery_next_at(const struct store *store, const struct entry *entry, msec now, bool claims);
+msec delivery_next_at(const struct policies *policies, const struct entry *entry, msec now,
+                      bool claims);
 /* Sets *next to the earliest microsecond of the next delivery after `count` deliveries now, for a
  * dehydrator with a RATE. Returns false if there is no RATE. */
-bool delivery_rate_after(const struct store *store, const struct entry *entry, msec now,
+bool delivery_rate_after(const struct policies *policies, const struct entry *entry, msec now,
                          size_t count, int64_t *next);
 /* Returns how many more elements may be claimed under the key's CLAIMED; UINT64_MAX without one. */
-uint64_t delivery_claims_left(const struct store *store, const struct entry *entry, msec now);
+uint64_t delivery_claims_left(const struct policies *policies, const struct entry *entry, msec now);
 
 #endif

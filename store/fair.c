@@ -2,13 +2,15 @@
 #include "store/fair.h"
 
 #include <string.h>
-#include <sys/queue.h>
 
 #include "store/base/ensure.h"
 #include "store/delivery.h"
+#include "store/effect.h"
 #include "store/fair_survey.h"
+#include "store/keyspace.h"
 #include "store/mem/mem.h"
-#include "store/store.h"
+#include "store/policy/policies.h"
+#include "store/struct/agenda.h"
 
 enum {
     CATCH_UP = 16,       /* keys that one call moves from agenda to ring, to keep calls short */
@@ -46,11 +48,9 @@ struct fair_index {
     unsigned db;
 };
 
-TAILQ_HEAD(fair_list, fair_index);
-
 /* The indexes of a prefix, at most one in each database. */
 struct fair_prefix {
-    struct fair_list indexes;
+    struct fair_indexes indexes;
     size_t len;
     char name[];
 };
@@ -59,23 +59,9 @@ struct fair_length {
     size_t len, count;
 };
 
-struct changed {
+struct fair_change {
     struct fair_index *index; /* NULL once the node was freed */
     struct fair_key *node;
-};
-
-struct fair {
-    struct fair_list indexes;
-    struct fair_list dropped; /* indexes whose nodes are still to be freed */
-    /* Finds the prefixes of a key: one look-up for each length that occurs among prefixes. A write
-     * thus costs the same with one prefix as with a thousand of the same length. */
-    struct dict prefixes;
-    struct fair_length *lengths;
-    size_t length_count, length_cap;
-    size_t count;
-    struct changed *changed;
-    size_t changed_count, changed_cap;
-    msec latest; /* the latest instant so far, to notice that the clock was set back */
 };
 
 static struct bytes node_key(const struct fair_key *node)
@@ -89,7 +75,7 @@ static struct bytes dict_node_key(const void *element)
 }
 
 static const struct fair_hooks no_hooks; /* while an index is made, no client can be served */
-static const struct dict_type nodes = { .key = dict_node_key };
+static const struct dict_type node_type = { .key = dict_node_key };
 
 static struct bytes dict_prefix_name(const void *element)
 {
@@ -97,7 +83,7 @@ static struct bytes dict_prefix_name(const void *element)
     return bytes_of(prefix->name, prefix->len);
 }
 
-static const struct dict_type prefixes = { .key = dict_prefix_name };
+static const struct dict_type prefix_type = { .key = dict_prefix_name };
 
 static struct bytes prefix_of(const struct fair_index *index)
 {
@@ -112,6 +98,15 @@ static bool has_all_nodes(const struct fair_index *index)
 static bool covers(const struct fair_index *index, struct bytes key)
 {
     return bytes_begin_with(key, prefix_of(index));
+}
+
+void fair_init(struct fair *fair, const struct keyspace *databases, unsigned count,
+               const struct policies *policies)
+{
+    *fair = (struct fair){ .databases = databases, .database_count = count, .policies = policies };
+    TAILQ_INIT(&fair->indexes);
+    TAILQ_INIT(&fair->dropped);
+    dict_init(&fair->prefixes, &prefix_type);
 }
 
 bool fair_prefix_ok(struct bytes name)
@@ -142,22 +137,25 @@ static void node_free(struct fair_index *index, struct fair_key *node)
     mem_free(node);
 }
 
-static const struct entry *find_dehydrator(const struct store *store,
-                                           const struct fair_index *index, struct bytes key)
+static const struct keyspace *keyspace_of(const struct fair_index *index)
 {
-    const struct entry *entry = keyspace_find(store_database(store, index->db), key);
+    return &index->fair->databases[index->db];
+}
+
+static const struct entry *find_dehydrator(const struct fair_index *index, struct bytes key)
+{
+    const struct entry *entry = keyspace_find(keyspace_of(index), key);
     return entry != NULL && entry->object.type == TYPE_DEHYDRATOR ? entry : NULL;
 }
 
 /* Moves the node to where it belongs: to the ring if an element may be claimed now, to the agenda
  * if one may be claimed later; frees it if the key has no elements. A node that stays in the ring
  * keeps its position, or with `behind` moves to the end. */
-static void node_move(struct store *store, struct fair_index *index, struct fair_key *node,
-                      msec now, bool behind)
+static void node_move(struct fair_index *index, struct fair_key *node, msec now, bool behind)
 {
-    const struct entry *entry = find_dehydrator(store, index, node_key(node));
-    const struct fair_hooks *hooks = has_all_nodes(index) ? &store->fair_hooks : &no_hooks;
-    msec at = delivery_next_at(store, entry, now, true);
+    const struct entry *entry = find_dehydrator(index, node_key(node));
+    const struct fair_hooks *hooks = has_all_nodes(index) ? &index->fair->hooks : &no_hooks;
+    msec at = delivery_next_at(index->fair->policies, entry, now, true);
     bool was_in_ring = node->in_ring, is_due = instant_due(at, now);
     bool stays = was_in_ring && is_due && !behind;
     bool is_armed = !is_due && deadline_armed(&node->later);
@@ -184,10 +182,10 @@ static struct fair_key *node_of(struct deadline *later)
     return (struct fair_key *)(void *)((char *)later - offsetof(struct fair_key, later));
 }
 
-static void catch_up(struct store *store, struct fair_index *index, msec now, size_t most)
+static void catch_up(struct fair_index *index, msec now, size_t most)
 {
     while (most-- > 0 && instant_due(agenda_next(&index->later), now))
-        node_move(store, index, node_of(agenda_first(&index->later)), now, false);
+        node_move(index, node_of(agenda_first(&index->later)), now, false);
 }
 
 /* ---- indexes --------------------------------------------------------------------------------- */
@@ -225,7 +223,7 @@ static struct fair_index *index_new(struct fair *fair, unsigned db, struct bytes
     index->fair = fair;
     index->db = db;
     index->prefix = prefix_made(fair, prefix);
-    dict_init(&index->keys, &nodes);
+    dict_init(&index->keys, &node_type);
     agenda_init(&index->later);
     TAILQ_INIT(&index->ring);
     TAILQ_INSERT_TAIL(&fair->indexes, index, of_fair);
@@ -284,28 +282,29 @@ static struct fair_index *find_index(const struct fair *fair, unsigned db, struc
 
 /* Returns true if the index must be kept: a policy of its name has FAIR, or a client waits for its
  * prefix. */
-static bool is_needed(const struct store *store, const struct fair_index *index)
+static bool is_needed(const struct fair_index *index)
 {
-    const struct fair_hooks *hooks = &store->fair_hooks;
+    const struct fair_hooks *hooks = &index->fair->hooks;
+    const struct policies *policies = index->fair->policies;
     struct bytes prefix = prefix_of(index);
     if (hooks->waits != NULL && hooks->waits(hooks->ctx, index->db, prefix)) return true;
-    if (store->policies.with[POLICY_FAIR] == 0) return false;
+    if (policies->with[POLICY_FAIR] == 0) return false;
     char *name = mem_alloc(prefix.len + 1);
     if (prefix.len > 0) memcpy(name, prefix.data, prefix.len);
     name[prefix.len] = '*';
-    const struct policy *policy = policies_get(&store->policies, bytes_of(name, prefix.len + 1));
+    const struct policy *policy = policies_get(policies, bytes_of(name, prefix.len + 1));
     mem_free(name);
     return policy != NULL && policy->fair;
 }
 
 /* Drops the index that was used least recently, if too many are kept without need. */
-static void make_room(struct store *store)
+static void make_room(struct fair *fair)
 {
     struct fair_index *index, *oldest = NULL;
     size_t spare = 0;
-    TAILQ_FOREACH(index, &store->fair->indexes, of_fair)
+    TAILQ_FOREACH(index, &fair->indexes, of_fair)
     {
-        if (is_needed(store, index)) continue;
+        if (is_needed(index)) continue;
         spare++;
         if (oldest == NULL || index->used < oldest->used) oldest = index;
     }
@@ -315,9 +314,9 @@ static void make_room(struct store *store)
 /* ---- states ---------------------------------------------------------------------------------- */
 
 /* Makes the clients that wait for the prefix run their calls again. */
-static void announce(const struct store *store, const struct fair_index *index)
+static void announce(const struct fair_index *index)
 {
-    const struct fair_hooks *hooks = &store->fair_hooks;
+    const struct fair_hooks *hooks = &index->fair->hooks;
     if (hooks->done != NULL) hooks->done(hooks->ctx, index->db, prefix_of(index));
 }
 
@@ -345,17 +344,17 @@ static void begin_check(struct fair_index *index)
     }
 }
 
-static void end_scan_or_check(const struct store *store, struct fair_index *index)
+static void end_scan_or_check(struct fair_index *index)
 {
     index->nodes = FAIR_COMPLETE;
     if (index->checks_again) begin_check(index);
     index->checks_again = false;
-    announce(store, index);
+    announce(index);
 }
 
 /* Puts a new index in the place of one whose data was replaced. If the old index had nodes, begins
  * a scan for the new one; has_data is false if the database is now empty, which needs no scan. */
-static void index_restart(struct store *store, struct fair_index *old, bool has_data)
+static void index_restart(struct fair_index *old, bool has_data)
 {
     struct fair_index *index = index_new(old->fair, old->db, prefix_of(old));
     index->used = old->used;
@@ -363,20 +362,20 @@ static void index_restart(struct store *store, struct fair_index *old, bool has_
     if (old->nodes != FAIR_NO_NODES && has_data) begin_scan(index);
     if (old->nodes != FAIR_NO_NODES && !has_data) index->nodes = FAIR_COMPLETE;
     index_drop(old);
-    announce(store, index);
+    announce(index);
 }
 
 /* Call when a policy of this name, which concerns one key or a prefix, was set or removed. */
-static void note_policy(struct store *store, struct bytes name)
+static void note_policy(struct fair *fair, struct bytes name)
 {
     struct fair_index *index;
     if (name.len == 0 || name.data[name.len - 1] != '*') {
-        for (unsigned db = 0; db < store->database_count; db++)
-            fair_note_key(store, db, name);
+        for (unsigned db = 0; db < fair->database_count; db++)
+            fair_note_key(fair, db, name);
         return;
     }
     struct bytes prefix = bytes_of(name.data, name.len - 1);
-    TAILQ_FOREACH(index, &store->fair->indexes, of_fair)
+    TAILQ_FOREACH(index, &fair->indexes, of_fair)
     {
         if (covers(index, prefix) || bytes_begin_with(prefix_of(index), prefix)) begin_check(index);
     }
@@ -392,29 +391,22 @@ static void note_time(struct fair *fair, msec now)
     fair->latest = now;
 }
 
-struct fair_index *fair_use(struct store *store, unsigned db, struct bytes prefix, msec now)
+struct fair_index *fair_use(struct fair *fair, unsigned db, struct bytes prefix, msec now)
 {
-    if (store->fair == NULL) {
-        store->fair = mem_zalloc(sizeof(*store->fair));
-        TAILQ_INIT(&store->fair->indexes);
-        TAILQ_INIT(&store->fair->dropped);
-        dict_init(&store->fair->prefixes, &prefixes);
-    }
-    struct fair_index *index = find_index(store->fair, db, prefix);
+    struct fair_index *index = find_index(fair, db, prefix);
     if (index == NULL) {
-        if (store->fair->count >= FAIR_MOST) make_room(store);
-        index = index_new(store->fair, db, prefix);
+        if (fair->count >= FAIR_MOST) make_room(fair);
+        index = index_new(fair, db, prefix);
     }
-    note_time(store->fair, now);
+    note_time(fair, now);
     index->used = now;
-    fair_settle(store, now);
+    fair_settle(fair, now);
     return index;
 }
 
 /* ---- scans ----------------------------------------------------------------------------------- */
 
 struct visit {
-    struct store *store;
     struct fair_index *index;
     msec now;
 };
@@ -424,7 +416,7 @@ static void visit_scanned(void *ctx, struct entry *entry)
     const struct visit *visit = ctx;
     if (entry->object.type != TYPE_DEHYDRATOR || !covers(visit->index, entry_key(entry))) return;
     struct fair_key *node = node_made(visit->index, entry_key(entry));
-    if (!node->in_ring) node_move(visit->store, visit->index, node, visit->now, false);
+    if (!node->in_ring) node_move(visit->index, node, visit->now, false);
 }
 
 static void note_node(struct fair_index *index, struct fair_key *node)
@@ -434,7 +426,7 @@ static void note_node(struct fair_index *index, struct fair_key *node)
     node->changed = true;
     fair->changed =
         mem_grow(fair->changed, fair->changed_count, &fair->changed_cap, sizeof(*fair->changed));
-    fair->changed[fair->changed_count++] = (struct changed){ index, node };
+    fair->changed[fair->changed_count++] = (struct fair_change){ index, node };
 }
 
 /* Notes a node outside the ring, so that fair_settle checks it after this step of dict_scan. It
@@ -450,7 +442,7 @@ static void visit_checked(void *ctx, void *element)
 static void run_nodes(struct visit *visit, size_t *budget)
 {
     struct fair_index *index = visit->index;
-    const struct keyspace *ks = store_database(visit->store, index->db);
+    const struct keyspace *ks = keyspace_of(index);
     while (*budget > 0 && (index->nodes == FAIR_SCANNING || index->nodes == FAIR_CHECKING)) {
         --*budget;
         if (index->nodes == FAIR_SCANNING) {
@@ -458,9 +450,9 @@ static void run_nodes(struct visit *visit, size_t *budget)
         } else {
             index->nodes_cursor =
                 dict_scan(&index->keys, index->nodes_cursor, visit_checked, visit);
-            fair_settle(visit->store, visit->now);
+            fair_settle(index->fair, visit->now);
         }
-        if (index->nodes_cursor == 0) end_scan_or_check(visit->store, index);
+        if (index->nodes_cursor == 0) end_scan_or_check(index);
     }
 }
 
@@ -468,54 +460,54 @@ static void run_nodes(struct visit *visit, size_t *budget)
 static void run_survey(const struct visit *visit, size_t *budget)
 {
     struct fair_index *index = visit->index;
-    if (fair_survey_run(&index->survey, visit->store, index->db, prefix_of(index), visit->now,
-                        budget))
-        announce(visit->store, index);
+    if (fair_survey_run(&index->survey, keyspace_of(index), index->fair->policies, prefix_of(index),
+                        visit->now, budget))
+        announce(index);
 }
 
-enum fair_nodes fair_build(struct store *store, struct fair_index *index, msec now, size_t budget)
+enum fair_nodes fair_build(struct fair_index *index, msec now, size_t budget)
 {
-    struct visit visit = { store, index, now };
+    struct visit visit = { index, now };
     if (index->nodes == FAIR_NO_NODES) begin_scan(index);
     run_nodes(&visit, &budget);
     return index->nodes;
 }
 
-bool fair_survey(struct store *store, struct fair_index *index, bool again, msec now, size_t budget,
+bool fair_survey(struct fair_index *index, bool again, msec now, size_t budget,
                  struct fair_figures *figures)
 {
-    struct visit visit = { store, index, now };
+    struct visit visit = { index, now };
     fair_survey_begin(&index->survey, again);
     run_survey(&visit, &budget);
     return fair_survey_figures(&index->survey, figures);
 }
 
-void fair_keep(struct store *store, unsigned db, struct bytes policy, msec now)
+void fair_keep(struct fair *fair, unsigned db, struct bytes policy, msec now)
 {
     if (!fair_prefix_ok(policy)) return;
     struct bytes prefix = bytes_of(policy.data, policy.len - 1);
-    for (unsigned i = 0; i < store->database_count; i++) {
-        if (i != db && keyspace_count(store_database(store, i)) == 0) continue;
-        struct fair_index *index = fair_use(store, i, prefix, now);
+    for (unsigned i = 0; i < fair->database_count; i++) {
+        if (i != db && keyspace_count(&fair->databases[i]) == 0) continue;
+        struct fair_index *index = fair_use(fair, i, prefix, now);
         if (index->nodes == FAIR_NO_NODES) begin_scan(index);
     }
 }
 
 struct keep {
-    struct store *store;
+    struct fair *fair;
     msec now;
 };
 
 static void keep_if_fair(void *ctx, struct bytes name, const struct policy *policy)
 {
     const struct keep *keep = ctx;
-    if (policy->fair) fair_keep(keep->store, keep->store->database_count, name, keep->now);
+    if (policy->fair) fair_keep(keep->fair, keep->fair->database_count, name, keep->now);
 }
 
-void fair_keep_all(struct store *store, msec now)
+void fair_keep_all(struct fair *fair, msec now)
 {
-    struct keep keep = { store, now };
-    if (store->policies.with[POLICY_FAIR] > 0) policies_each(&store->policies, keep_if_fair, &keep);
+    struct keep keep = { fair, now };
+    if (fair->policies->with[POLICY_FAIR] > 0) policies_each(fair->policies, keep_if_fair, &keep);
 }
 
 uint64_t fair_looks_needed(const struct fair_index *index)
@@ -530,18 +522,18 @@ bool fair_has_looked(const struct fair_index *index, uint64_t number)
 
 /* ---- turns ----------------------------------------------------------------------------------- */
 
-void fair_catch_up(struct store *store, unsigned db, struct bytes prefix, msec now, size_t most)
+void fair_catch_up(struct fair *fair, unsigned db, struct bytes prefix, msec now, size_t most)
 {
-    struct fair_index *index = store->fair != NULL ? find_index(store->fair, db, prefix) : NULL;
-    if (index != NULL) catch_up(store, index, now, most);
+    struct fair_index *index = find_index(fair, db, prefix);
+    if (index != NULL) catch_up(index, now, most);
 }
 
 /* Prefetches the data of the next turns. Each turn belongs to another key, and reads five things of
  * which each leads to the next, so with many keys a turn waits for memory five times. Prefetching
  * for several turns at once lets these waits overlap. */
-static void look_ahead(const struct store *store, struct fair_index *index)
+static void look_ahead(struct fair_index *index)
 {
-    const struct keyspace *ks = store_database(store, index->db);
+    const struct keyspace *ks = keyspace_of(index);
     const struct fair_key *node = TAILQ_FIRST(&index->ring);
     const struct entry *entries[AHEAD];
     uint64_t hashes[AHEAD];
@@ -564,11 +556,11 @@ static void look_ahead(const struct store *store, struct fair_index *index)
             dehydrator_hint_first(entries[i]->object.dehydrator);
 }
 
-bool fair_next(struct store *store, struct fair_index *index, msec now, struct bytes *key)
+bool fair_next(struct fair_index *index, msec now, struct bytes *key)
 {
-    catch_up(store, index, now, CATCH_UP);
+    catch_up(index, now, CATCH_UP);
     if (index->ahead == 0)
-        look_ahead(store, index);
+        look_ahead(index);
     else
         index->ahead--;
     index->turn = TAILQ_FIRST(&index->ring);
@@ -577,12 +569,12 @@ bool fair_next(struct store *store, struct fair_index *index, msec now, struct b
     return true;
 }
 
-void fair_turned(struct store *store, struct fair_index *index, msec now)
+void fair_turned(struct fair_index *index, msec now)
 {
     struct fair_key *node = index->turn;
     ensure(node != NULL, "a turn without a key");
     index->turn = NULL;
-    node_move(store, index, node, now, true);
+    node_move(index, node, now, true);
 }
 
 msec fair_next_at(const struct fair_index *index, msec now)
@@ -595,52 +587,49 @@ void fair_continue(struct fair_index *index)
     index->continues = true;
 }
 
-void fair_begin_wait(struct store *store, unsigned db, struct bytes prefix, msec now)
+void fair_begin_wait(struct fair *fair, unsigned db, struct bytes prefix, msec now)
 {
-    const struct fair_hooks *hooks = &store->fair_hooks;
-    struct fair_index *index = store->fair != NULL ? find_index(store->fair, db, prefix) : NULL;
+    const struct fair_hooks *hooks = &fair->hooks;
+    struct fair_index *index = find_index(fair, db, prefix);
     if (index == NULL || !has_all_nodes(index)) return;
     msec at = fair_next_at(index, now);
     if (instant_due(at, now))
-        announce(store, index);
+        announce(index);
     else if (at != NEVER && hooks->ready_at != NULL)
         hooks->ready_at(hooks->ctx, db, prefix, at);
 }
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-static void note_key(struct store *store, struct fair_index *index, struct bytes key)
+static void note_key(struct fair_index *index, struct bytes key)
 {
     if (index->nodes == FAIR_NO_NODES) return;
     /* fair_turned will look at it. */
     if (index->turn != NULL && bytes_equal(node_key(index->turn), key)) return;
     struct fair_key *node = dict_find(&index->keys, key);
-    if (node == NULL && find_dehydrator(store, index, key) != NULL) node = node_made(index, key);
+    if (node == NULL && find_dehydrator(index, key) != NULL) node = node_made(index, key);
     if (node != NULL) note_node(index, node);
 }
 
-void fair_note_key(struct store *store, unsigned db, struct bytes key)
+void fair_note_key(struct fair *fair, unsigned db, struct bytes key)
 {
-    const struct fair *fair = store->fair;
     for (size_t i = 0; i < fair->length_count; i++) {
         if (fair->lengths[i].len > key.len) continue;
         struct bytes name = bytes_of(key.data, fair->lengths[i].len);
         struct fair_index *index = find_index(fair, db, name);
-        if (index != NULL) note_key(store, index, key);
+        if (index != NULL) note_key(index, key);
     }
 }
 
-void fair_settle(struct store *store, msec now)
+void fair_settle(struct fair *fair, msec now)
 {
-    struct fair *fair = store->fair;
-    if (fair == NULL) return;
     for (size_t i = 0; i < fair->changed_count; i++) {
-        struct changed changed = fair->changed[i];
+        struct fair_change changed = fair->changed[i];
         if (changed.index == NULL) continue;
         /* Keys that became due before come first. */
-        catch_up(store, changed.index, now, CATCH_UP);
+        catch_up(changed.index, now, CATCH_UP);
         changed.node->changed = false;
-        node_move(store, changed.index, changed.node, now, false);
+        node_move(changed.index, changed.node, now, false);
     }
     fair->changed_count = 0;
     if (fair->changed_cap <= CHANGED_KEPT) return;
@@ -650,60 +639,60 @@ void fair_settle(struct store *store, msec now)
 }
 
 /* Restarts the indexes of one database, or of all. */
-static void restart(struct store *store, const unsigned *db, bool has_data)
+static void restart(struct fair *fair, const unsigned *db, bool has_data)
 {
-    const struct fair_index *last = TAILQ_LAST(&store->fair->indexes, fair_list);
-    struct fair_index *index = TAILQ_FIRST(&store->fair->indexes), *next;
+    const struct fair_index *last = TAILQ_LAST(&fair->indexes, fair_indexes);
+    struct fair_index *index = TAILQ_FIRST(&fair->indexes), *next;
     for (bool is_left = index != NULL; is_left; index = next) {
         next = TAILQ_NEXT(index, of_fair);
         is_left = index != last; /* restarted indexes are behind it */
-        if (db == NULL || index->db == *db) index_restart(store, index, has_data);
+        if (db == NULL || index->db == *db) index_restart(index, has_data);
     }
 }
 
 /* Handles SWAPDB: the indexes move with the keys. Waiting clients stay with their databases, so
  * those of both databases run their calls again, which make the indexes that are missing there. */
-static void note_swap(struct store *store, unsigned a, unsigned b)
+static void note_swap(struct fair *fair, unsigned a, unsigned b)
 {
-    const struct fair_hooks *hooks = &store->fair_hooks;
+    const struct fair_hooks *hooks = &fair->hooks;
     struct fair_index *index;
-    TAILQ_FOREACH(index, &store->fair->indexes, of_fair)
+    TAILQ_FOREACH(index, &fair->indexes, of_fair)
     {
         if (index->db != a && index->db != b) continue;
         if (hooks->done != NULL) hooks->done(hooks->ctx, index->db, prefix_of(index));
         index->db = index->db == a ? b : a;
-        announce(store, index);
+        announce(index);
     }
 }
 
-void fair_replaced(struct store *store)
+void fair_replaced(struct fair *fair)
 {
-    if (store->fair != NULL) restart(store, NULL, true);
+    restart(fair, NULL, true);
 }
 
-void fair_note(struct store *store, const struct effect *effect)
+void fair_note(struct fair *fair, const struct effect *effect)
 {
     switch (effect->kind) {
-    case EFFECT_FLUSH: restart(store, &effect->db, false); break;
-    case EFFECT_SWAP: note_swap(store, effect->db, (unsigned)effect->to); break;
+    case EFFECT_FLUSH: restart(fair, &effect->db, false); break;
+    case EFFECT_SWAP: note_swap(fair, effect->db, (unsigned)effect->to); break;
     case EFFECT_POLICY_SET:
-    case EFFECT_POLICY_DROP: note_policy(store, effect->key); break; /* RATE, CLAIMED */
+    case EFFECT_POLICY_DROP: note_policy(fair, effect->key); break; /* RATE, CLAIMED */
     case EFFECT_SET:
-    case EFFECT_DROP: fair_note_key(store, effect->db, effect->key); break;
+    case EFFECT_DROP: fair_note_key(fair, effect->db, effect->key); break;
     case EFFECT_RENAME:
-        fair_note_key(store, effect->db, effect->key);
-        fair_note_key(store, effect->db, effect->a);
+        fair_note_key(fair, effect->db, effect->key);
+        fair_note_key(fair, effect->db, effect->a);
         break;
-    case EFFECT_COPY: fair_note_key(store, (unsigned)effect->to, effect->a); break;
+    case EFFECT_COPY: fair_note_key(fair, (unsigned)effect->to, effect->a); break;
     case EFFECT_MOVE:
-        fair_note_key(store, effect->db, effect->key);
-        fair_note_key(store, (unsigned)effect->to, effect->key);
+        fair_note_key(fair, effect->db, effect->key);
+        fair_note_key(fair, (unsigned)effect->to, effect->key);
         break;
     case EFFECT_REDE_PUSH:
     case EFFECT_REDE_MOVE:
     case EFFECT_REDE_DROP:
     case EFFECT_REDE_RATE:
-    case EFFECT_REDE_PAUSE: fair_note_key(store, effect->db, effect->key); break;
+    case EFFECT_REDE_PAUSE: fair_note_key(fair, effect->db, effect->key); break;
     default: break;
     }
 }
@@ -711,10 +700,10 @@ void fair_note(struct store *store, const struct effect *effect)
 /* ---- background work ------------------------------------------------------------------------- */
 
 /* Visits buckets for the index. Returns true while there is more to visit. */
-static bool run_index(struct store *store, struct fair_index *index, msec now, size_t *budget)
+static bool run_index(struct fair_index *index, msec now, size_t *budget)
 {
-    struct visit visit = { store, index, now };
-    if (index->continues) announce(store, index);
+    struct visit visit = { index, now };
+    if (index->continues) announce(index);
     index->continues = false;
     run_nodes(&visit, budget);
     run_survey(&visit, budget);
@@ -722,33 +711,30 @@ static bool run_index(struct store *store, struct fair_index *index, msec now, s
            fair_survey_runs(&index->survey);
 }
 
-bool fair_run(struct store *store, msec now, size_t budget)
+bool fair_run(struct fair *fair, msec now, size_t budget)
 {
-    struct fair *fair = store->fair;
     struct fair_index *index, *next;
     bool is_left = false;
-    if (fair == NULL) return false;
     note_time(fair, now);
     while (budget > 0 && (index = TAILQ_FIRST(&fair->dropped)) != NULL)
         if (!index_free_some(index, &budget)) return true;
     for (index = TAILQ_FIRST(&fair->indexes); index != NULL; index = next) {
         next = TAILQ_NEXT(index, of_fair);
         bool is_old = index->used > now || now - index->used >= FAIR_KEEP;
-        if (is_old && !is_needed(store, index)) {
+        if (is_old && !is_needed(index)) {
             index_drop(index);
             continue;
         }
         if (is_old) index->used = now; /* check after another FAIR_KEEP whether it is needed */
-        is_left |= run_index(store, index, now, &budget);
+        is_left |= run_index(index, now, &budget);
     }
     return is_left || TAILQ_FIRST(&fair->dropped) != NULL;
 }
 
-void fair_free(struct fair *fair)
+void fair_drop(struct fair *fair)
 {
     struct fair_index *index;
     size_t work = SIZE_MAX;
-    if (fair == NULL) return;
     while ((index = TAILQ_FIRST(&fair->indexes)) != NULL)
         index_drop(index);
     while ((index = TAILQ_FIRST(&fair->dropped)) != NULL)
@@ -756,36 +742,27 @@ void fair_free(struct fair *fair)
     dict_drop(&fair->prefixes);
     mem_free(fair->lengths);
     mem_free(fair->changed);
-    mem_free(fair);
 }
 
-size_t fair_bytes(const struct store *store)
+size_t fair_bytes(const struct fair *fair)
 {
     const struct fair_index *index;
-    if (store->fair == NULL) return 0;
-    size_t bytes = mem_size(store->fair) + mem_size(store->fair->changed) +
-                   mem_size(store->fair->lengths) + dict_bytes(&store->fair->prefixes);
-    TAILQ_FOREACH(index, &store->fair->indexes, of_fair)
+    size_t bytes = mem_size(fair->changed) + mem_size(fair->lengths) + dict_bytes(&fair->prefixes);
+    TAILQ_FOREACH(index, &fair->indexes, of_fair)
     {
         bytes += mem_size(index) + index->key_bytes + dict_bytes(&index->keys) +
                  agenda_bytes(&index->later);
         if (index == TAILQ_FIRST(&index->prefix->indexes)) bytes += mem_size(index->prefix);
     }
-    TAILQ_FOREACH(index, &store->fair->dropped, of_fair)
+    TAILQ_FOREACH(index, &fair->dropped, of_fair)
     bytes +=
         mem_size(index) + index->key_bytes + dict_bytes(&index->keys) + agenda_bytes(&index->later);
     return bytes;
 }
 
-size_t fair_count(const struct store *store)
-{
-    return store->fair != NULL ? store->fair->count : 0;
-}
-
 /* ---- checking -------------------------------------------------------------------------------- */
 
 struct check {
-    const struct store *store;
     const struct fair_index *index;
     size_t found;
 };
@@ -804,9 +781,9 @@ static bool check_entry(void *ctx, const struct keyspace *ks, const struct entry
     return true;
 }
 
-static void check_index(const struct store *store, struct fair_index *index)
+static void check_index(const struct fair_index *index)
 {
-    struct check check = { store, index, 0 };
+    struct check check = { index, 0 };
     size_t in_ring = 0, armed = 0;
     dict_check(&index->keys);
     agenda_check(&index->later);
@@ -826,15 +803,14 @@ static void check_index(const struct store *store, struct fair_index *index)
     ensure(in_ring + armed == dict_count(&index->keys), "%zu in the ring and %zu not, of %zu",
            in_ring, armed, dict_count(&index->keys));
     if (!has_all_nodes(index)) return;
-    keyspace_each(store_database(store, index->db), check_entry, &check);
+    keyspace_each(keyspace_of(index), check_entry, &check);
     ensure(check.found == dict_count(&index->keys), "%zu keys and %zu nodes", check.found,
            dict_count(&index->keys));
 }
 
-void fair_check(const struct store *store)
+void fair_check(const struct fair *fair)
 {
     struct fair_index *index;
-    if (store->fair == NULL) return;
-    TAILQ_FOREACH(index, &store->fair->indexes, of_fair)
-    check_index(store, index);
+    TAILQ_FOREACH(index, &fair->indexes, of_fair)
+    check_index(index);
 }

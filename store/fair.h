@@ -55,15 +55,18 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
 
 #include "store/base/bytes.h"
 #include "store/base/instant.h"
+#include "store/struct/dict.h"
 
 struct effect;
 struct fair_figures;
-struct store;
+struct keyspace;
+struct policies;
 
-struct fair;       /* the indexes of a store */
 struct fair_index; /* the index of one prefix in one database */
 
 /* For which keys an index has nodes. */
@@ -94,33 +97,59 @@ struct fair_hooks {
     void *ctx;
 };
 
+TAILQ_HEAD(fair_indexes, fair_index);
+
+/* The indexes of a store. */
+struct fair {
+    const struct keyspace *databases; /* of the store */
+    unsigned database_count;
+    const struct policies *policies;
+    struct fair_hooks hooks;
+    struct fair_indexes indexes;
+    struct fair_indexes dropped; /* indexes whose nodes are still to be freed */
+    size_t count;                /* of indexes; with 0, no change need be noted */
+    /* The prefixes of a key are looked up by the lengths that occur among prefixes, in no order. A
+     * write thus costs the same with one prefix as with a thousand of similar length. */
+    struct dict prefixes;
+    struct fair_length *lengths;
+    size_t length_count, length_cap;
+    struct fair_change *changed; /* the nodes that fair_settle looks at */
+    size_t changed_count, changed_cap;
+    msec latest; /* the latest instant so far, to notice that the clock was set back */
+};
+
+/* Binds it to the databases and policies of its store. */
+void fair_init(struct fair *fair, const struct keyspace *databases, unsigned count,
+               const struct policies *policies);
+void fair_drop(struct fair *fair);
+
 /* Is the policy's name a prefix followed by '*'? */
 bool fair_prefix_ok(struct bytes name);
 
 /* Returns the index of this prefix (without '*'); creates it if there is none. Borrowed until the
  * next fair_run or fair_use, which may drop it, or until the data is replaced. */
-struct fair_index *fair_use(struct store *store, unsigned db, struct bytes prefix, msec now);
+struct fair_index *fair_use(struct fair *fair, unsigned db, struct bytes prefix, msec now);
 /* Continues the scan or check of the index for about `budget` buckets, and begins a scan if the
  * index has no nodes. Returns the new state. */
-enum fair_nodes fair_build(struct store *store, struct fair_index *index, msec now, size_t budget);
+enum fair_nodes fair_build(struct fair_index *index, msec now, size_t budget);
 /* Begins to build the index of a policy with FAIR, in this database and in all others with keys;
  * fair_run continues. Has no effect on an index that has nodes, and none for a policy of a single
  * key. */
-void fair_keep(struct store *store, unsigned db, struct bytes policy, msec now);
+void fair_keep(struct fair *fair, unsigned db, struct bytes policy, msec now);
 /* Call after a start: the same for all policies with FAIR, in databases with keys. */
-void fair_keep_all(struct store *store, msec now);
+void fair_keep_all(struct fair *fair, msec now);
 /* Returns the number of the first scan or check that takes all policies set so far into account. */
 uint64_t fair_looks_needed(const struct fair_index *index);
 /* Has the scan or check of this number ended? */
 bool fair_has_looked(const struct fair_index *index, uint64_t number);
 /* Puts at most `most` keys whose instants have come into the ring. */
-void fair_catch_up(struct store *store, unsigned db, struct bytes prefix, msec now, size_t most);
+void fair_catch_up(struct fair *fair, unsigned db, struct bytes prefix, msec now, size_t most);
 
 /* Finds the key whose turn it is. Returns false if the ring is empty. `key` is valid until
  * fair_turned. Looks only at the node, so the key may turn out to be unable to deliver. */
-bool fair_next(struct store *store, struct fair_index *index, msec now, struct bytes *key);
+bool fair_next(struct fair_index *index, msec now, struct bytes *key);
 /* Ends the turn of the key of the last fair_next: it goes to the end of the ring, or leaves it. */
-void fair_turned(struct store *store, struct fair_index *index, msec now);
+void fair_turned(struct fair_index *index, msec now);
 /* Returns the instant from which on another key may have its turn, if no key changes: now if the
  * ring is not empty, NEVER if no key has elements. */
 msec fair_next_at(const struct fair_index *index, msec now);
@@ -129,33 +158,31 @@ msec fair_next_at(const struct fair_index *index, msec now);
 void fair_continue(struct fair_index *index);
 /* Call when a client has begun to wait for the prefix: calls the hooks for keys that became
  * claimable after the client's call had looked. */
-void fair_begin_wait(struct store *store, unsigned db, struct bytes prefix, msec now);
+void fair_begin_wait(struct fair *fair, unsigned db, struct bytes prefix, msec now);
 
 /* ---- changes (for store/txn) ---- */
 
-void fair_note(struct store *store, const struct effect *effect);
-void fair_note_key(struct store *store, unsigned db, struct bytes key);
+void fair_note(struct fair *fair, const struct effect *effect);
+void fair_note_key(struct fair *fair, unsigned db, struct bytes key);
 /* Call when a call ends: looks at the keys that have changed. */
-void fair_settle(struct store *store, msec now);
+void fair_settle(struct fair *fair, msec now);
 
 /* ---- a survey: figures of a prefix, made in slices ---- */
 
 /* Begins a survey unless one is running, and visits about `budget` buckets. Returns true with the
  * figures if the survey is complete; otherwise hooks.done is called when it is. A call that waited
  * passes `again`: it accepts the figures of the last survey, unless all data was replaced since. */
-bool fair_survey(struct store *store, struct fair_index *index, bool again, msec now, size_t budget,
+bool fair_survey(struct fair_index *index, bool again, msec now, size_t budget,
                  struct fair_figures *figures);
 
 /* ---- background work ---- */
 
 /* Visits about `budget` buckets for scans, checks and surveys, frees nodes of dropped indexes, and
  * drops indexes that are no longer needed. Returns true if there is more to do. */
-bool fair_run(struct store *store, msec now, size_t budget);
+bool fair_run(struct fair *fair, msec now, size_t budget);
 /* Makes all indexes anew, because the data was replaced. */
-void fair_replaced(struct store *store);
-void fair_free(struct fair *fair);            /* may be NULL */
-size_t fair_bytes(const struct store *store); /* memory of all indexes. O(indexes) */
-size_t fair_count(const struct store *store); /* indexes */
-void fair_check(const struct store *store);
+void fair_replaced(struct fair *fair);
+size_t fair_bytes(const struct fair *fair); /* memory of all indexes. O(indexes) */
+void fair_check(const struct fair *fair);
 
 #endif

@@ -2,12 +2,11 @@
 #include "store/fair_survey.h"
 
 #include "store/delivery.h"
-#include "store/store.h"
 
 struct visit {
     struct fair_figures *figures;
-    const struct store *store;
     const struct keyspace *ks;
+    const struct policies *policies;
     struct bytes prefix;
     msec now;
 };
@@ -26,7 +25,7 @@ static void count_key(void *ctx, struct entry *entry)
     const struct dehydrator *dehydrator = entry->object.dehydrator;
     msec first = dehydrator_next(dehydrator);
     figures->keys++;
-    figures->due += instant_due(delivery_next_at(visit->store, entry, now, true), now);
+    figures->due += instant_due(delivery_next_at(visit->policies, entry, now, true), now);
     figures->due_elements += dehydrator_count_due(dehydrator, now);
     figures->claimed += dehydrator_count_claimed(dehydrator, now);
     if (instant_due(first, now) && first < figures->oldest) figures->oldest = first;
@@ -38,11 +37,10 @@ void fair_survey_begin(struct fair_survey *survey, bool again)
     *survey = (struct fair_survey){ .state = SURVEY_RUNNING, .figures = { .oldest = NEVER } };
 }
 
-bool fair_survey_run(struct fair_survey *survey, const struct store *store, unsigned db,
-                     struct bytes prefix, msec now, size_t *budget)
+bool fair_survey_run(struct fair_survey *survey, const struct keyspace *ks,
+                     const struct policies *policies, struct bytes prefix, msec now, size_t *budget)
 {
-    const struct keyspace *ks = store_database(store, db);
-    struct visit visit = { &survey->figures, store, ks, prefix, now };
+    struct visit visit = { &survey->figures, ks, policies, prefix, now };
     for (; *budget > 0 && survey->state == SURVEY_RUNNING; --*budget) {
         survey->cursor = keyspace_scan(ks, survey->cursor, count_key, &visit);
         if (survey->cursor > 0) continue;

@@ -11,7 +11,8 @@
 #include "store/base/bytes.h"
 #include "store/base/instant.h"
 
-struct store;
+struct keyspace;
+struct policies;
 
 struct fair_figures {
     size_t keys;         /* dehydrators */
@@ -35,8 +36,9 @@ struct fair_survey {
 void fair_survey_begin(struct fair_survey *survey, bool again);
 /* Visits at most *budget buckets of a running survey and subtracts them from *budget. Returns true
  * if the survey has ended in this call. */
-bool fair_survey_run(struct fair_survey *survey, const struct store *store, unsigned db,
-                     struct bytes prefix, msec now, size_t *budget);
+bool fair_survey_run(struct fair_survey *survey, const struct keyspace *ks,
+                     const struct policies *policies, struct bytes prefix, msec now,
+                     size_t *budget);
 static inline bool fair_survey_runs(const struct fair_survey *survey)
 {
     return survey->state == SURVEY_RUNNING;

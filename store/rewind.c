@@ -1,7 +1,8 @@
 /* rewind: see rewind.h. */
 #include "store/rewind.h"
 
-#include "store/store.h"
+#include "store/keyspace.h"
+#include "store/type/type_row.h"
 
 struct visit {
     const struct rewind *rewind;
@@ -18,17 +19,24 @@ static void rewind_value(void *ctx, struct entry *entry)
         keyspace_rearm(visit->ks, entry);
 }
 
-bool rewind_run(struct store *store, msec now, unsigned budget)
+void rewind_init(struct rewind *rewind, struct keyspace *databases, unsigned count)
 {
-    struct rewind *rewind = &store->rewind;
+    *rewind = (struct rewind){ .databases = databases, .database_count = count };
+}
+
+bool rewind_run(struct rewind *rewind, msec now, unsigned budget)
+{
     if (now < rewind->announced) {
         msec since = rewind->running && rewind->since < now ? rewind->since : now;
-        *rewind = (struct rewind){ .announced = now, .since = since, .running = true };
+        rewind->announced = now;
+        rewind->since = since;
+        rewind->running = true;
+        rewind_swapped(rewind);
     }
     for (; rewind->running && budget > 0; budget--) {
-        struct visit visit = { rewind, &store->databases[rewind->db] };
+        struct visit visit = { rewind, &rewind->databases[rewind->db] };
         rewind->cursor = keyspace_scan(visit.ks, rewind->cursor, rewind_value, &visit);
-        if (rewind->cursor == 0 && ++rewind->db == store->database_count) rewind->running = false;
+        if (rewind->cursor == 0 && ++rewind->db == rewind->database_count) rewind->running = false;
     }
     return rewind->running;
 }

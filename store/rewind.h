@@ -14,10 +14,11 @@
 
 struct keyspace;
 struct entry;
-struct store;
 
-/* The state of a walk, and what it needs to know. All zero before the first announcement. */
+/* The state of a walk, and what it needs to know. */
 struct rewind {
+    struct keyspace *databases; /* of the store */
+    unsigned database_count;
     msec announced; /* the latest instant at which a dehydrator announced elements */
     msec since;     /* during a walk: the instant to which the clock was set back */
     bool running;
@@ -25,6 +26,8 @@ struct rewind {
     uint64_t cursor;
 };
 
+/* Binds it to the databases of its store. */
+void rewind_init(struct rewind *rewind, struct keyspace *databases, unsigned count);
 /* Call when a dehydrator announces elements. */
 static inline void rewind_note(struct rewind *rewind, msec now)
 {
@@ -32,7 +35,7 @@ static inline void rewind_note(struct rewind *rewind, msec now)
 }
 /* Starts a walk if the clock was set back to before the last announcement, and makes up to `budget`
  * steps of dict_scan. Returns true if there is more to do. Call it in every turn of the loop. */
-bool rewind_run(struct store *store, msec now, unsigned budget);
+bool rewind_run(struct rewind *rewind, msec now, unsigned budget);
 /* Call after two databases were exchanged: restarts a running walk. */
 void rewind_swapped(struct rewind *rewind);
 /* Call before a key moves to where a running walk may have passed; handles the key at once. */

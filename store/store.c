@@ -18,6 +18,8 @@ struct store *store_new(unsigned databases)
     store->databases = mem_alloc(databases * sizeof(*store->databases));
     for (unsigned db = 0; db < databases; db++)
         keyspace_init(&store->databases[db], db);
+    rewind_init(&store->rewind, store->databases, databases);
+    fair_init(&store->fair, store->databases, databases, &store->policies);
     libraries_init(&store->libraries);
     tokens_init(&store->tokens);
     store->leases.max_ttl = LEASE_MAX_TTL;
@@ -37,7 +39,7 @@ void store_free(struct store *store)
     libraries_drop(&store->libraries);
     policy_progress_free(store->policy_progress);
     calendar_free(store->calendar);
-    fair_free(store->fair);
+    fair_drop(&store->fair);
     trail_free(store->trail);
     mem_free(store->databases);
     mem_free(store);
@@ -58,7 +60,7 @@ void store_replace(struct store *store, struct store *other)
     libraries_replace(&store->libraries, &other->libraries);
     tokens_replace(&store->tokens, &other->tokens);
     store->leases.until = other->leases.until;
-    fair_replaced(store);
+    fair_replaced(&store->fair);
     store_free(other);
 }
 
@@ -143,5 +145,5 @@ void store_check(const struct store *store)
     }
     policies_check(&store->policies);
     libraries_check(&store->libraries);
-    fair_check(store);
+    fair_check(&store->fair);
 }

@@ -91,8 +91,7 @@ struct store {
     struct calendar *calendar; /* zones and schedules of CRON, which are not data; owned */
     struct trail *trail;       /* record of deadlines and ends, or NULL (trail/trail.h); owned */
     struct rewind rewind;
-    struct fair *fair; /* whose turn it is (REDE.FAIRCLAIM); NULL before the first use; owned */
-    struct fair_hooks fair_hooks;
+    struct fair fair;   /* whose turn it is (REDE.FAIRCLAIM) */
     bool keeps_counts;  /* keeps counts of empty dehydrators (drained.h); true unless cleared */
     bool counts_access; /* entry->accessed counts uses (LFU) instead of the last use (LRU) */
     /* For LFU: how slowly the counter rises, and after how many minutes it falls by one (0:

@@ -38,7 +38,7 @@ static void measure_parts(const struct memory_context *context, struct memory_fi
     figures->clients -= figures->replicas < figures->clients ? figures->replicas : figures->clients;
     if (context->persist != NULL) figures->journal = persist_report(context->persist).buffer_bytes;
     if (context->scripting != NULL) figures->scripts = script_report(context->scripting);
-    figures->fair = fair_bytes(context->store);
+    figures->fair = fair_bytes(&context->store->fair);
     figures->keys = (struct memory_of_keys){ 0 };
     for (unsigned db = 0; db < context->store->database_count; db++) {
         struct memory_of_keys one = memory_of_keys(store_database(context->store, db));

@@ -295,7 +295,7 @@ bool wiring_make(struct parts *parts)
         policy_lines_set(&txn, parts->conf.policy);
         txn_commit(&txn);
     }
-    if (!parts->engine.role.replica) fair_keep_all(parts->store, clock_now(&parts->clock));
+    if (!parts->engine.role.replica) fair_keep_all(&parts->store->fair, clock_now(&parts->clock));
 
     /* After an unclean end, clients may hold leases that were granted but not recorded. Grant none
      * for lease-max-ttl then. Two cases are safe. If there is no token, no lease was ever granted,

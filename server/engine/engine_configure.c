@@ -39,7 +39,7 @@ void engine_configure(struct engine *engine)
     store->leases.max_ttl = conf->lease_max_ttl;
     store->leases.waiting = count_waiting;
     store->leases.ctx = engine->blocked;
-    store->fair_hooks = (struct fair_hooks){ .ready = make_fair_ready,
+    store->fair.hooks = (struct fair_hooks){ .ready = make_fair_ready,
                                              .ready_at = wake_prefix_at,
                                              .waits = waits_for_prefix,
                                              .done = make_prefix_ready,

@@ -58,7 +58,7 @@ static void block_caller(struct engine *engine, struct call *call)
     if (blocks && call->block->is_prefix) {
         struct bytes prefix = call->argv[call->block->first];
         prefix.len--; /* without the '*' */
-        fair_begin_wait(engine->store, call->session->db, prefix, call->txn->now);
+        fair_begin_wait(&engine->store->fair, call->session->db, prefix, call->txn->now);
     }
     if (blocks) return;
     engine->stats->errors++;

@@ -101,7 +101,7 @@ static bool rewind_slice(void *ctx, size_t amount)
 {
     struct store_work *work = ctx;
     if (work->engine->loading) return false;
-    return rewind_run(work->engine->store, clock_now(work->clock), (unsigned)amount);
+    return rewind_run(&work->engine->store->rewind, clock_now(work->clock), (unsigned)amount);
 }
 
 static bool wait_slice(void *ctx, size_t amount)
@@ -221,7 +221,8 @@ static bool refresh_slice(void *ctx, size_t amount)
 static bool fair_slice(void *ctx, size_t amount)
 {
     struct store_work *work = ctx;
-    return !work->engine->loading && fair_run(work->engine->store, clock_now(work->clock), amount);
+    return !work->engine->loading &&
+           fair_run(&work->engine->store->fair, clock_now(work->clock), amount);
 }
 
 static bool tracking_slice(void *ctx, size_t amount)

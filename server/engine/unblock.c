@@ -64,7 +64,8 @@ void unblock_ready(struct engine *engine)
         /* The key becomes ready again when there are enough replicas. */
         bool lacks_replicas = try.type == TYPE_LEASE && gates_lacks_replicas(engine);
         if (try.is_prefix) {
-            fair_catch_up(engine->store, try.db, try.key, clock_now(engine->clock), CATCH_UP);
+            fair_catch_up(&engine->store->fair, try.db, try.key, clock_now(engine->clock),
+                          CATCH_UP);
             if (blocked_defers(engine->blocked, &try)) continue;
         }
         if (lacks_replicas || settle_postpones(engine, &try)) {

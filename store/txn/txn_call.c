@@ -51,13 +51,13 @@ __attribute__((noinline)) static void finish_call(struct txn *txn)
         expiry_log_write(txn);
     if (txn->note_count > 0) txn_policy_end(txn);
     txn_drop_all_emptied(txn);
-    fair_settle(txn->store, txn->now);
+    fair_settle(&txn->store->fair, txn->now);
 }
 
 static inline void end_call(struct txn *txn)
 {
     if (txn->note_count > 0 || txn->emptied_count > 0 || txn->withheld != NULL ||
-        txn->expiry_log != NULL || txn->store->fair != NULL)
+        txn->expiry_log != NULL || txn->store->fair.changed_count > 0)
         finish_call(txn);
     if (!txn->one_command) txn->recorded_entry = NULL;
 }
@@ -124,7 +124,7 @@ __attribute__((noinline)) static void tell_all(struct txn *txn, const struct eff
 {
     if (effect->kind != EFFECT_NONE && txn->ks->hidden > 0) keyspace_changed(txn->ks, effect->key);
     if (txn->ks->refreshers != NULL) txn_refresh_note(txn, effect);
-    if (txn->store->fair != NULL) fair_note(txn->store, effect);
+    if (txn->store->fair.count > 0) fair_note(&txn->store->fair, effect);
     tell_listener(txn, effect);
 }
 
@@ -133,7 +133,7 @@ void txn_record_each(struct txn *txn, struct bytes key, struct effect *effect)
     effect->db = txn->ks->db;
     effect->key = key;
     txn->changes += effect->kind != EFFECT_NONE && !effect->is_part;
-    if (txn->ks->hidden > 0 || txn->ks->refreshers != NULL || txn->store->fair != NULL)
+    if (txn->ks->hidden > 0 || txn->ks->refreshers != NULL || txn->store->fair.count > 0)
         tell_all(txn, effect);
     else
         tell_listener(txn, effect);

@@ -162,7 +162,7 @@ struct entry *txn_key_put(struct txn *txn, struct bytes key, struct object objec
     if (now != entry) txn_forget(txn, entry);
     note_added(txn, now);
     /* This SET has no listener, so no effect informs the index of turns. */
-    if (txn->store->fair != NULL) fair_note_key(txn->store, txn->ks->db, entry_key(now));
+    if (txn->store->fair.count > 0) fair_note_key(&txn->store->fair, txn->ks->db, entry_key(now));
     reclaim_object(&txn->store->reclaim, old);
     access_note(txn->store, now, txn->now);
     return now;
@@ -365,7 +365,7 @@ static void record_whole(struct txn *txn, struct entry *entry, enum event event)
         walk_object(&entry->object, record_element, &recording);
     else
         txn->changes++;
-    if (txn->store->fair != NULL) fair_note_key(txn->store, txn->ks->db, entry_key(entry));
+    if (txn->store->fair.count > 0) fair_note_key(&txn->store->fair, txn->ks->db, entry_key(entry));
     msec at = entry_expires_at(txn->ks, entry);
     struct effect expire = { .kind = EFFECT_EXPIRE, .at = at };
     if (at != NEVER) txn_record_each(txn, entry_key(entry), &expire);

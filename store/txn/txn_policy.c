@@ -58,7 +58,8 @@ void txn_policy_set(struct txn *txn, struct bytes name, const struct policy *pol
         next.pending = has_keys && (was_pending || policy_changes_keys(policy, old));
     }
     put_policy(txn, name, next);
-    if (next.fair && txn->origin == FROM_CLIENT) fair_keep(txn->store, txn->ks->db, name, txn->now);
+    if (next.fair && txn->origin == FROM_CLIENT)
+        fair_keep(&txn->store->fair, txn->ks->db, name, txn->now);
 }
 
 void txn_policy_applied(struct txn *txn, struct bytes name)

@@ -249,8 +249,8 @@ PLANTS = {
     "a tenant keeps its turn": (
         "Tenants",
         ("store/fair.c",
-         "    index->turn = NULL;\n    node_move(store, index, node, now, true);",
-         "    index->turn = NULL;\n    node_move(store, index, node, now, false);"),
+         "    index->turn = NULL;\n    node_move(index, node, now, true);",
+         "    index->turn = NULL;\n    node_move(index, node, now, false);"),
     ),
     "a push wakes nobody who waits for a prefix": (
         "Tenants",
@@ -264,8 +264,8 @@ PLANTS = {
          "if (count_claimable(call, entry, 1) == 0) return false;",
          "if (count_deliverable(call, entry, 1) == 0) return false;"),
         ("store/delivery.c",
-         "    if (claims && delivery_claims_left(store, entry, now) == 0) {",
-         "    if (claims && now == 0 && delivery_claims_left(store, entry, now) == 0) {"),
+         "    if (claims && delivery_claims_left(policies, entry, now) == 0) {",
+         "    if (claims && now == 0 && delivery_claims_left(policies, entry, now) == 0) {"),
     ),
     "a rate is forgotten at a restart": (
         "Jobs master|power|kill-in-a-call",

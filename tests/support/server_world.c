@@ -220,7 +220,7 @@ void server_world_hold(struct server_world *world, msec at)
 
 void server_world_expire(struct server_world *world)
 {
-    while (rewind_run(world->world.store, clock_now(&world->clock), BATCH))
+    while (rewind_run(&world->world.store->rewind, clock_now(&world->clock), BATCH))
         continue;
     while (expiry_run(world->world.store, clock_now(&world->clock), BATCH) == BATCH)
         continue;

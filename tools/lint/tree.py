@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """Checks the source tree against the layers and the smells of doc/design.md.
 
-Layers: which folder may include which, and no cycle among the includes, in most folders not even among
-files, each taken together with its header. Parts: nobody includes the state header of another, or looks
+Layers: which folder may include which, and no cycle among the includes, not even among files, each taken
+together with its header. Parts: nobody includes the state header of another, or looks
 inside the structs of a connection. Smells: what can be seen in one line. Python: each program compiles.
 Prints file:line: what is wrong; exits with status 1 if it printed anything.
 
@@ -103,8 +103,6 @@ STATE_READERS = {
     "server/net/tls/tls_state.h": "server/net/tls/connection.c",
     "server/replica/replicas_state.h": "server/replica/replica_copies.c",
 }
-# Folders in which files (a header and its .c are one) still include one another in a circle.
-CIRCULAR = "store"
 
 SCRIPT_SMELLS = (
     (r"\btime\.sleep\(|\basyncio\.sleep\(", "a test does not sleep"),
@@ -287,7 +285,7 @@ def check_parts(graph):
             if state and not re.match(rf"{state[1]}(_\w+)?\.[ch]$", path) and STATE_READERS.get(target) != path \
                     and not is_public_state(target):
                 complain(path, 1, f"{target} is the state of another part")
-            if part_of(target) != part_of(path) and folder_of(path) not in CIRCULAR.split():
+            if part_of(target) != part_of(path):
                 parts.setdefault(part_of(path), set()).add(part_of(target))
     find_cycles({part: sorted(targets) for part, targets in parts.items()})
 

@@ -148,7 +148,8 @@ static void move_deadlines(struct call *call)
         struct element *element = find_named(call, entry, i, naming, &stage);
         if (element == NULL) continue;
         bool has_ended = stage.claimed && stage_is_due(&stage, call->txn->now);
-        if (has_ended && delivery_claims_left(call->txn->store, entry, call->txn->now) == 0) {
+        if (has_ended &&
+            delivery_claims_left(&call->txn->store->policies, entry, call->txn->now) == 0) {
             if (naming == BY_TOKEN) continue;
             stage.claimed = false;
             stage.token = 0;

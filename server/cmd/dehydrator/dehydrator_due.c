@@ -59,20 +59,21 @@ static bool parse_take(struct call *call, int i, unsigned known, struct take *ta
 /* Returns how many due elements may be delivered now, at most `limit`. */
 static size_t count_deliverable(const struct call *call, const struct entry *entry, int64_t limit)
 {
-    return delivery_count(call->txn->store, entry, call->txn->now, limit, false);
+    return delivery_count(&call->txn->store->policies, entry, call->txn->now, limit, false);
 }
 
 /* As count_deliverable, but counts no more than may be claimed. */
 static size_t count_claimable(const struct call *call, const struct entry *entry, int64_t limit)
 {
-    return delivery_count(call->txn->store, entry, call->txn->now, limit, true);
+    return delivery_count(&call->txn->store->policies, entry, call->txn->now, limit, true);
 }
 
 /* Counts deliveries for the RATE before they happen. */
 static void note_deliveries(struct call *call, struct entry *entry, size_t count)
 {
     int64_t next;
-    if (count > 0 && delivery_rate_after(call->txn->store, entry, call->txn->now, count, &next))
+    if (count > 0 &&
+        delivery_rate_after(&call->txn->store->policies, entry, call->txn->now, count, &next))
         txn_rede_set_next_delivery(call->txn, entry, next);
 }
 
@@ -84,7 +85,8 @@ static void block_until_due(struct call *call, const struct entry *entry, msec u
                        .count = 1,
                        .type = TYPE_DEHYDRATOR,
                        .until = until,
-                       .again = delivery_next_at(call->txn->store, entry, call->txn->now, claims),
+                       .again = delivery_next_at(&call->txn->store->policies, entry, call->txn->now,
+                                                 claims),
                        .no_answer = claims ? ANSWER_EMPTY : ANSWER_NULL,
                    });
 }
@@ -293,13 +295,11 @@ static size_t claim_round(struct call *call, struct fair_index *index, size_t li
                           struct grant *grant, bool *gave_up)
 {
     size_t most = call->block != NULL ? MISSES_AT_ONCE : SIZE_MAX;
-    struct store *store = call->txn->store;
     msec now = call->txn->now;
     struct bytes key;
     const char *missed = NULL; /* the key that was missed; compared, never read */
     size_t done = 0, misses = 0, unchanged = 0;
-    while (done < limit && misses < most && !grant->no_tokens &&
-           fair_next(store, index, now, &key)) {
+    while (done < limit && misses < most && !grant->no_tokens && fair_next(index, now, &key)) {
         uint64_t changes = call->txn->changes;
         bool is_again = key.data == missed;
         if (!is_again) done += claim_in_turn(call, key, grant, &misses);
@@ -308,7 +308,7 @@ static size_t claim_round(struct call *call, struct fair_index *index, size_t li
             missed = NULL;
         else if ((unchanged & (unchanged - 1)) == 0)
             missed = key.data;
-        fair_turned(store, index, now);
+        fair_turned(index, now);
         if (is_again) break;
     }
     *gave_up = done == 0 && misses >= most;
@@ -346,9 +346,8 @@ static void cmd_rede_fairclaim(struct call *call)
     size_t limit = take.counts ? (size_t)take.limit : 1;
 
     bool may_block = call->block != NULL;
-    struct fair_index *index = fair_use(txn->store, txn->ks->db, prefix, txn->now);
-    enum fair_nodes nodes =
-        fair_build(txn->store, index, txn->now, may_block ? FAIR_AT_ONCE : SIZE_MAX);
+    struct fair_index *index = fair_use(&txn->store->fair, txn->ks->db, prefix, txn->now);
+    enum fair_nodes nodes = fair_build(index, txn->now, may_block ? FAIR_AT_ONCE : SIZE_MAX);
     uint64_t looks =
         may_block && call->ready != NULL ? call->block->looks_needed : fair_looks_needed(index);
     if (nodes == FAIR_SCANNING) {

@@ -102,12 +102,11 @@ static void cmd_rede_fairinfo(struct call *call)
 {
     struct bytes prefix;
     struct fair_figures figures;
-    struct store *store = call->txn->store;
     msec now = call->txn->now;
     if (!arg_prefix(call, 1, &prefix)) return;
-    struct fair_index *index = fair_use(store, call->txn->ks->db, prefix, now);
+    struct fair_index *index = fair_use(&call->txn->store->fair, call->txn->ks->db, prefix, now);
     size_t budget = call->block != NULL ? FAIR_AT_ONCE : SIZE_MAX;
-    if (!fair_survey(store, index, call->ready != NULL, now, budget, &figures)) {
+    if (!fair_survey(index, call->ready != NULL, now, budget, &figures)) {
         block_on(call, &(struct block_request){ .first = 1,
                                                 .count = 1,
                                                 .is_prefix = true,

@@ -45,8 +45,8 @@ static void drop(const char *key)
 
 static struct fair_index *use(const char *prefix)
 {
-    struct fair_index *index = fair_use(world.store, 0, text(prefix), world.now);
-    fair_build(world.store, index, world.now, SIZE_MAX);
+    struct fair_index *index = fair_use(&world.store->fair, 0, text(prefix), world.now);
+    fair_build(index, world.now, SIZE_MAX);
     return index;
 }
 
@@ -60,14 +60,14 @@ static const char *take(const char *prefix, int most)
         struct bytes key;
         struct txn *txn = world_begin(&world);
         struct fair_index *index = use(prefix);
-        if (fair_next(world.store, index, world.now, &key)) {
+        if (fair_next(index, world.now, &key)) {
             struct entry *entry = txn_find(txn, key);
             struct element *element = dehydrator_first(entry->object.dehydrator);
             struct bytes id = element_id(element);
             len += (size_t)snprintf(taken + len, sizeof(taken) - len, "%.*s.%.*s ", (int)key.len,
                                     key.data, (int)id.len, id.data);
             txn_rede_remove(txn, entry, element, EVENT_REDE_POLL);
-            fair_turned(world.store, index, world.now);
+            fair_turned(index, world.now);
         }
         world_commit(&world);
     }
@@ -128,24 +128,24 @@ START_TEST(a_scan_in_slices_finds_all_keys)
     char key[32];
     world_init(&world);
     push_keys(KEYS, 0);
-    struct fair_index *index = fair_use(world.store, 0, text("k"), world.now);
-    ck_assert_int_eq(fair_build(world.store, index, world.now, 10), FAIR_SCANNING);
+    struct fair_index *index = fair_use(&world.store->fair, 0, text("k"), world.now);
+    ck_assert_int_eq(fair_build(index, world.now, 10), FAIR_SCANNING);
     int slices = 0, turns = 0;
     struct bytes next;
-    while (fair_run(world.store, world.now, 50)) {
+    while (fair_run(&world.store->fair, world.now, 50)) {
         snprintf(key, sizeof(key), "k%d", slices++);
         drop(key);
         snprintf(key, sizeof(key), "k-new%d", slices);
         push(key, "1", 0);
     }
     ck_assert_int_gt(slices, 3);
-    ck_assert_int_eq(fair_build(world.store, index, world.now, 0), FAIR_COMPLETE);
+    ck_assert_int_eq(fair_build(index, world.now, 0), FAIR_COMPLETE);
     world_begin(&world);
-    for (; fair_next(world.store, index, world.now, &next); turns++) {
+    for (; fair_next(index, world.now, &next); turns++) {
         if (turns == KEYS) break;
-        fair_turned(world.store, index, world.now);
+        fair_turned(index, world.now);
     }
-    fair_turned(world.store, index, world.now);
+    fair_turned(index, world.now);
     world_commit(&world);
     world_drop(&world);
 }
@@ -157,12 +157,12 @@ START_TEST(an_unused_index_is_dropped)
     push("a", "1", 0);
     use("");
     world.now += FAIR_KEEP - 1;
-    fair_run(world.store, world.now, 10);
-    ck_assert_uint_eq(fair_count(world.store), 1);
+    fair_run(&world.store->fair, world.now, 10);
+    ck_assert_uint_eq(world.store->fair.count, 1);
     world.now++;
-    fair_run(world.store, world.now, 10);
-    ck_assert_uint_eq(fair_count(world.store), 0);
-    ck_assert(!fair_run(world.store, world.now, 10));
+    fair_run(&world.store->fair, world.now, 10);
+    ck_assert_uint_eq(world.store->fair.count, 0);
+    ck_assert(!fair_run(&world.store->fair, world.now, 10));
 
     struct txn *txn = world_begin(&world);
     txn_policy_set(txn, text("*"), &(struct policy){ .fair = true });
@@ -170,8 +170,8 @@ START_TEST(an_unused_index_is_dropped)
     use("");
     use("a");
     world.now += FAIR_KEEP;
-    fair_run(world.store, world.now, 10);
-    ck_assert_uint_eq(fair_count(world.store), 1);
+    fair_run(&world.store->fair, world.now, 10);
+    ck_assert_uint_eq(world.store->fair.count, 1);
     world_drop(&world);
 }
 END_TEST
@@ -184,7 +184,7 @@ START_TEST(few_indexes_are_kept_for_nobody)
         snprintf(prefix, sizeof(prefix), "%d", i);
         use(prefix);
     }
-    ck_assert_uint_eq(fair_count(world.store), FAIR_MOST);
+    ck_assert_uint_eq(world.store->fair.count, FAIR_MOST);
     world_drop(&world);
 }
 END_TEST
@@ -201,7 +201,7 @@ START_TEST(a_flush_empties_an_index)
     ck_assert_str_eq(take("", 9), "");
     push("c", "1", 0);
     ck_assert_str_eq(take("", 9), "c.1 ");
-    while (fair_run(world.store, world.now, 1))
+    while (fair_run(&world.store->fair, world.now, 1))
         continue;
     world_drop(&world);
 }
@@ -221,16 +221,16 @@ START_TEST(a_policy_builds_its_index_between_calls)
     push_keys(3000, world.now + 1);
     set_fair(FROM_CLIENT, "k*");
     set_fair(FROM_CLIENT, "k1");
-    ck_assert_uint_eq(fair_count(world.store), 1);
-    while (fair_run(world.store, world.now, 10))
+    ck_assert_uint_eq(world.store->fair.count, 1);
+    while (fair_run(&world.store->fair, world.now, 10))
         continue;
-    struct fair_index *index = fair_use(world.store, 0, text("k"), world.now);
-    ck_assert_int_eq(fair_build(world.store, index, world.now, 0), FAIR_COMPLETE);
+    struct fair_index *index = fair_use(&world.store->fair, 0, text("k"), world.now);
+    ck_assert_int_eq(fair_build(index, world.now, 0), FAIR_COMPLETE);
 
     set_fair(FROM_REPLAY, "k2*");
-    ck_assert_uint_eq(fair_count(world.store), 1);
-    fair_keep_all(world.store, world.now);
-    ck_assert_uint_eq(fair_count(world.store), 2);
+    ck_assert_uint_eq(world.store->fair.count, 1);
+    fair_keep_all(&world.store->fair, world.now);
+    ck_assert_uint_eq(world.store->fair.count, 2);
     world_drop(&world);
 }
 END_TEST
@@ -241,22 +241,22 @@ START_TEST(a_scan_ends_while_policies_change)
     enum { KEYS = 3000, SLICES = 2000 };
     world_init(&world);
     push_keys(KEYS, world.now + 1);
-    struct fair_index *index = fair_use(world.store, 0, text("k"), world.now);
+    struct fair_index *index = fair_use(&world.store->fair, 0, text("k"), world.now);
     unsigned most = 1;
     int slices = 0;
-    while (fair_build(world.store, index, world.now, 1) == FAIR_SCANNING && slices++ < SLICES) {
+    while (fair_build(index, world.now, 1) == FAIR_SCANNING && slices++ < SLICES) {
         struct txn *txn = world_begin(&world);
         txn_policy_set(txn, text("k*"), &(struct policy){ .max_claimed = most++ });
         world_commit(&world);
     }
     ck_assert_int_lt(slices, SLICES);
-    ck_assert_int_eq(fair_build(world.store, index, world.now, 0), FAIR_CHECKING);
-    ck_assert_int_eq(fair_build(world.store, index, world.now, SIZE_MAX), FAIR_COMPLETE);
+    ck_assert_int_eq(fair_build(index, world.now, 0), FAIR_CHECKING);
+    ck_assert_int_eq(fair_build(index, world.now, SIZE_MAX), FAIR_COMPLETE);
     struct txn *txn = world_begin(&world);
     txn_policy_set(txn, text("elsewhere*"), &(struct policy){ .max_claimed = 1 });
     txn_policy_set(txn, text("k1"), &(struct policy){ .max_claimed = 1 });
     world_commit(&world);
-    ck_assert_int_eq(fair_build(world.store, index, world.now, 0), FAIR_COMPLETE);
+    ck_assert_int_eq(fair_build(index, world.now, 0), FAIR_COMPLETE);
     world_drop(&world);
 }
 END_TEST
@@ -267,13 +267,13 @@ START_TEST(a_survey_needs_no_nodes)
     world_init(&world);
     for (char key[] = "a"; key[0] <= 'z'; key[0]++)
         push(key, "1", 0);
-    struct fair_index *index = fair_use(world.store, 0, text(""), world.now);
-    size_t before = fair_bytes(world.store);
-    ck_assert(fair_survey(world.store, index, false, world.now, SIZE_MAX, &figures));
+    struct fair_index *index = fair_use(&world.store->fair, 0, text(""), world.now);
+    size_t before = fair_bytes(&world.store->fair);
+    ck_assert(fair_survey(index, false, world.now, SIZE_MAX, &figures));
     ck_assert_uint_eq(figures.keys, 26);
-    ck_assert(!fair_run(world.store, world.now, SIZE_MAX));
+    ck_assert(!fair_run(&world.store->fair, world.now, SIZE_MAX));
     push("new", "1", 0);
-    ck_assert_uint_eq(fair_bytes(world.store), before);
+    ck_assert_uint_eq(fair_bytes(&world.store->fair), before);
     ck_assert_str_eq(take("n", 1), "new.1 ");
     world_drop(&world);
 }
@@ -302,28 +302,28 @@ START_TEST(the_end_of_a_scan_is_told_whoever_ends_it)
     unsigned done = 0;
     struct fair_figures figures;
     world_init(&world);
-    world.store->fair_hooks = (struct fair_hooks){ .done = count_done, .ctx = &done };
+    world.store->fair.hooks = (struct fair_hooks){ .done = count_done, .ctx = &done };
     push_keys(100, 0);
-    struct fair_index *index = fair_use(world.store, 0, text(""), world.now);
-    ck_assert_int_eq(fair_build(world.store, index, world.now, 1), FAIR_SCANNING);
+    struct fair_index *index = fair_use(&world.store->fair, 0, text(""), world.now);
+    ck_assert_int_eq(fair_build(index, world.now, 1), FAIR_SCANNING);
     ck_assert_uint_eq(done, 0);
-    ck_assert_int_eq(fair_build(world.store, index, world.now, SIZE_MAX), FAIR_COMPLETE);
+    ck_assert_int_eq(fair_build(index, world.now, SIZE_MAX), FAIR_COMPLETE);
     ck_assert_uint_eq(done, 1);
-    ck_assert(!fair_survey(world.store, index, false, world.now, 1, &figures));
-    ck_assert(fair_survey(world.store, index, false, world.now, SIZE_MAX, &figures));
+    ck_assert(!fair_survey(index, false, world.now, 1, &figures));
+    ck_assert(fair_survey(index, false, world.now, SIZE_MAX, &figures));
     ck_assert_uint_eq(figures.keys, 100);
     ck_assert_uint_eq(done, 2);
 
-    ck_assert(!fair_survey(world.store, index, false, world.now, 1, &figures));
+    ck_assert(!fair_survey(index, false, world.now, 1, &figures));
     struct txn *txn = world_begin(&world);
     txn_flush(txn, 0);
     world_commit(&world);
     ck_assert_uint_eq(done, 3);
-    index = fair_use(world.store, 0, text(""), world.now);
-    ck_assert(fair_survey(world.store, index, true, world.now, SIZE_MAX, &figures));
+    index = fair_use(&world.store->fair, 0, text(""), world.now);
+    ck_assert(fair_survey(index, true, world.now, SIZE_MAX, &figures));
     ck_assert_uint_eq(figures.keys, 0);
     ck_assert_int_eq(figures.oldest, NEVER);
-    world.store->fair_hooks = (struct fair_hooks){ 0 };
+    world.store->fair.hooks = (struct fair_hooks){ 0 };
     world_drop(&world);
 }
 END_TEST
@@ -338,7 +338,7 @@ static void take_one(unsigned waited[KEYS])
         char one[32];
         snprintf(one, sizeof(one), "k%u", i);
         struct entry *entry = keyspace_find(&world.store->databases[0], text(one));
-        due[i] = delivery_count(world.store, entry, world.now, 1, true) > 0;
+        due[i] = delivery_count(&world.store->policies, entry, world.now, 1, true) > 0;
         if (!due[i]) waited[i] = 0;
         waited[i] += due[i];
         ck_assert_uint_le(waited[i], KEYS);
@@ -391,7 +391,7 @@ START_TEST(random_changes_keep_the_rounds)
                 txn_flush(txn, 0);
                 world_commit(&world);
             } else {
-                fair_run(world.store, world.now, 3);
+                fair_run(&world.store->fair, world.now, 3);
             }
             break;
         default: take_one(waited);

@@ -29,7 +29,7 @@ static void push(struct world *world, unsigned db, struct bytes key, msec at)
 static void run_until(struct world *world, msec now)
 {
     world->now = now;
-    while (rewind_run(world->store, now, BATCH))
+    while (rewind_run(&world->store->rewind, now, BATCH))
         continue;
     while (expiry_run(world->store, now, BATCH) >= BATCH)
         continue;
@@ -93,7 +93,7 @@ START_TEST(a_walk_misses_no_key_that_is_renamed_or_moved)
     struct world world;
     announce_early(&world);
     for (int n = 0; n < KEYS; n++) {
-        rewind_run(world.store, world.now, 1);
+        rewind_run(&world.store->rewind, world.now, 1);
         rename_or_move(&world, n);
     }
     count_announced(&world);
@@ -107,7 +107,7 @@ START_TEST(a_walk_misses_no_key_when_databases_change_places)
 {
     struct world world;
     announce_early(&world);
-    ck_assert(rewind_run(world.store, world.now, 100));
+    ck_assert(rewind_run(&world.store->rewind, world.now, 100));
     struct txn *txn = world_begin(&world);
     txn_swap(txn, 1, 0);
     world_commit(&world);
@@ -122,11 +122,11 @@ START_TEST(no_walk_while_clock_runs_forward)
     struct world world;
     world_init(&world);
     push(&world, 0, LIT("d"), world.now + 1);
-    ck_assert(!rewind_run(world.store, world.now, 1));
+    ck_assert(!rewind_run(&world.store->rewind, world.now, 1));
     run_until(&world, world.now + 1);
-    ck_assert(!rewind_run(world.store, world.now, 1));
-    ck_assert(!rewind_run(world.store, world.now + 1, 1));
-    ck_assert(rewind_run(world.store, world.now - 1, 1));
+    ck_assert(!rewind_run(&world.store->rewind, world.now, 1));
+    ck_assert(!rewind_run(&world.store->rewind, world.now + 1, 1));
+    ck_assert(rewind_run(&world.store->rewind, world.now - 1, 1));
     world_drop(&world);
 }
 END_TEST
