@@ -10,7 +10,7 @@
 #include "store/keyspace.h"
 #include "store/mem/mem.h"
 #include "store/policy/policies.h"
-#include "store/struct/agenda.h"
+#include "store/struct/turns.h"
 
 enum {
     CATCH_UP = 16,       /* keys that one call moves from agenda to ring, to keep calls short */
@@ -19,23 +19,13 @@ enum {
     LARGE_INDEX = 4096,  /* if the index has this many keys: fewer are mostly in the CPU cache */
 };
 
-struct fair_key {
-    TAILQ_ENTRY(fair_key) of_ring;
-    struct deadline later; /* when it may be claimed; armed unless in_ring */
-    uint32_t len;
-    bool in_ring, changed;
-    char key[];
-};
-
 /* The index of a prefix in one database. Its states are drawn in fair.h. */
 struct fair_index {
     TAILQ_ENTRY(fair_index) of_fair, of_prefix;
     struct fair *fair;
     struct fair_prefix *prefix;
-    struct dict keys;
-    TAILQ_HEAD(, fair_key) ring;
-    struct fair_key *turn; /* the node of the last fair_next until fair_turned, or NULL */
-    struct agenda later;
+    struct turns turns; /* of the keys with elements */
+    struct turn *turn;  /* the node of the last fair_next until fair_turned, or NULL */
     enum fair_nodes nodes;
     uint64_t nodes_cursor; /* of the scan of the keyspace, or of the check of `keys` */
     bool checks_again;     /* a policy changed during the scan or check: check afterwards */
@@ -43,8 +33,7 @@ struct fair_index {
     bool continues;        /* fair_run calls hooks.done, so that a stopped call continues */
     struct fair_survey survey;
     msec used;
-    size_t key_bytes; /* memory of the nodes */
-    unsigned ahead;   /* number of coming turns for which data was prefetched */
+    unsigned ahead; /* number of coming turns for which data was prefetched */
     unsigned db;
 };
 
@@ -61,21 +50,10 @@ struct fair_length {
 
 struct fair_change {
     struct fair_index *index; /* NULL once the node was freed */
-    struct fair_key *node;
+    struct turn *node;
 };
 
-static struct bytes node_key(const struct fair_key *node)
-{
-    return bytes_of(node->key, node->len);
-}
-
-static struct bytes dict_node_key(const void *element)
-{
-    return node_key(element);
-}
-
 static const struct fair_hooks no_hooks; /* while an index is made, no client can be served */
-static const struct dict_type node_type = { .key = dict_node_key };
 
 static struct bytes dict_prefix_name(const void *element)
 {
@@ -116,27 +94,6 @@ bool fair_prefix_ok(struct bytes name)
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-static struct fair_key *node_made(struct fair_index *index, struct bytes key)
-{
-    struct fair_key *node = dict_find(&index->keys, key);
-    if (node != NULL) return node;
-    node = mem_alloc_tight(sizeof(*node) + key.len);
-    *node = (struct fair_key){ .len = (uint32_t)key.len };
-    deadline_init(&node->later);
-    if (key.len > 0) memcpy(node->key, key.data, key.len);
-    dict_add(&index->keys, node);
-    index->key_bytes += mem_size(node);
-    return node;
-}
-
-/* Frees a node that is neither in the ring nor in the agenda. */
-static void node_free(struct fair_index *index, struct fair_key *node)
-{
-    index->key_bytes -= mem_size(node);
-    dict_remove(&index->keys, node_key(node));
-    mem_free(node);
-}
-
 static const struct keyspace *keyspace_of(const struct fair_index *index)
 {
     return &index->fair->databases[index->db];
@@ -148,44 +105,24 @@ static const struct entry *find_dehydrator(const struct fair_index *index, struc
     return entry != NULL && entry->object.type == TYPE_DEHYDRATOR ? entry : NULL;
 }
 
-/* Moves the node to where it belongs: to the ring if an element may be claimed now, to the agenda
- * if one may be claimed later; frees it if the key has no elements. A node that stays in the ring
- * keeps its position, or with `behind` moves to the end. */
-static void node_move(struct fair_index *index, struct fair_key *node, msec now, bool behind)
+/* Puts the node where its key belongs now, and tells the server what may be claimed. */
+static void node_place(struct fair_index *index, struct turn *node, msec now, bool behind)
 {
-    const struct entry *entry = find_dehydrator(index, node_key(node));
+    const struct entry *entry = find_dehydrator(index, turn_key(node));
     const struct fair_hooks *hooks = has_all_nodes(index) ? &index->fair->hooks : &no_hooks;
     msec at = delivery_next_at(index->fair->policies, entry, now, true);
-    bool was_in_ring = node->in_ring, is_due = instant_due(at, now);
-    bool stays = was_in_ring && is_due && !behind;
-    bool is_armed = !is_due && deadline_armed(&node->later);
-    if (stays || (is_armed && agenda_at(&index->later, &node->later) == at)) return;
-
-    if (was_in_ring) TAILQ_REMOVE(&index->ring, node, of_ring);
-    node->in_ring = is_due;
-    if (is_due) {
-        agenda_cancel(&index->later, &node->later);
-        TAILQ_INSERT_TAIL(&index->ring, node, of_ring);
-        if (!was_in_ring && hooks->ready != NULL)
-            hooks->ready(hooks->ctx, index->db, prefix_of(index), node_key(node));
-    } else if (at != NEVER) {
-        agenda_move(&index->later, &node->later, at);
-        if (hooks->ready_at != NULL) hooks->ready_at(hooks->ctx, index->db, prefix_of(index), at);
-    } else {
-        agenda_cancel(&index->later, &node->later);
-        if (!node->changed) node_free(index, node);
-    }
-}
-
-static struct fair_key *node_of(struct deadline *later)
-{
-    return (struct fair_key *)(void *)((char *)later - offsetof(struct fair_key, later));
+    enum turn_move move = turns_place(&index->turns, node, at, now, behind);
+    if (move == TURN_JOINS && hooks->ready != NULL)
+        hooks->ready(hooks->ctx, index->db, prefix_of(index), turn_key(node));
+    if (move == TURN_WAITS && hooks->ready_at != NULL)
+        hooks->ready_at(hooks->ctx, index->db, prefix_of(index), at);
 }
 
 static void catch_up(struct fair_index *index, msec now, size_t most)
 {
-    while (most-- > 0 && instant_due(agenda_next(&index->later), now))
-        node_move(index, node_of(agenda_first(&index->later)), now, false);
+    struct turn *node;
+    while (most-- > 0 && (node = turns_first_due(&index->turns, now)) != NULL)
+        node_place(index, node, now, false);
 }
 
 /* ---- indexes --------------------------------------------------------------------------------- */
@@ -223,9 +160,7 @@ static struct fair_index *index_new(struct fair *fair, unsigned db, struct bytes
     index->fair = fair;
     index->db = db;
     index->prefix = prefix_made(fair, prefix);
-    dict_init(&index->keys, &node_type);
-    agenda_init(&index->later);
-    TAILQ_INIT(&index->ring);
+    turns_init(&index->turns);
     TAILQ_INSERT_TAIL(&fair->indexes, index, of_fair);
     TAILQ_INSERT_TAIL(&index->prefix->indexes, index, of_prefix);
     fair->count++;
@@ -258,14 +193,7 @@ static void index_drop(struct fair_index *index)
 /* Frees about *work nodes of a dropped index. Returns true when all are freed. */
 static bool index_free_some(struct fair_index *index, size_t *work)
 {
-    struct fair_key *node;
-    while (*work > 0 && (node = dict_take(&index->keys)) != NULL) {
-        index->key_bytes -= mem_size(node);
-        mem_free(node);
-        --*work;
-    }
-    if (dict_count(&index->keys) > 0 || !agenda_drop_some(&index->later, work)) return false;
-    dict_drop(&index->keys);
+    if (!turns_drop_some(&index->turns, work)) return false;
     TAILQ_REMOVE(&index->fair->dropped, index, of_fair);
     mem_free(index);
     return true;
@@ -415,15 +343,15 @@ static void visit_scanned(void *ctx, struct entry *entry)
 {
     const struct visit *visit = ctx;
     if (entry->object.type != TYPE_DEHYDRATOR || !covers(visit->index, entry_key(entry))) return;
-    struct fair_key *node = node_made(visit->index, entry_key(entry));
-    if (!node->in_ring) node_move(visit->index, node, visit->now, false);
+    struct turn *node = turns_add(&visit->index->turns, entry_key(entry));
+    if (!node->in_ring) node_place(visit->index, node, visit->now, false);
 }
 
-static void note_node(struct fair_index *index, struct fair_key *node)
+static void note_node(struct fair_index *index, struct turn *node)
 {
     struct fair *fair = index->fair;
-    if (node->changed) return;
-    node->changed = true;
+    if (node->noted) return;
+    node->noted = true;
     fair->changed =
         mem_grow(fair->changed, fair->changed_count, &fair->changed_cap, sizeof(*fair->changed));
     fair->changed[fair->changed_count++] = (struct fair_change){ index, node };
@@ -434,7 +362,7 @@ static void note_node(struct fair_index *index, struct fair_key *node)
 static void visit_checked(void *ctx, void *element)
 {
     const struct visit *visit = ctx;
-    struct fair_key *node = element;
+    struct turn *node = element;
     if (!node->in_ring) note_node(visit->index, node);
 }
 
@@ -449,7 +377,7 @@ static void run_nodes(struct visit *visit, size_t *budget)
             index->nodes_cursor = keyspace_scan(ks, index->nodes_cursor, visit_scanned, visit);
         } else {
             index->nodes_cursor =
-                dict_scan(&index->keys, index->nodes_cursor, visit_checked, visit);
+                dict_scan(&index->turns.keys, index->nodes_cursor, visit_checked, visit);
             fair_settle(index->fair, visit->now);
         }
         if (index->nodes_cursor == 0) end_scan_or_check(index);
@@ -534,13 +462,13 @@ void fair_catch_up(struct fair *fair, unsigned db, struct bytes prefix, msec now
 static void look_ahead(struct fair_index *index)
 {
     const struct keyspace *ks = keyspace_of(index);
-    const struct fair_key *node = TAILQ_FIRST(&index->ring);
+    const struct turn *node = turns_first(&index->turns);
     const struct entry *entries[AHEAD];
     uint64_t hashes[AHEAD];
     unsigned count = 0, found = 0;
-    if (dict_count(&index->keys) < LARGE_INDEX || keyspace_count(ks) == 0) return;
-    for (; count < AHEAD && node != NULL; node = TAILQ_NEXT(node, of_ring))
-        hashes[count++] = keyspace_hint_bucket(ks, node_key(node));
+    if (turns_count(&index->turns) < LARGE_INDEX || keyspace_count(ks) == 0) return;
+    for (; count < AHEAD && node != NULL; node = turns_after(node))
+        hashes[count++] = keyspace_hint_bucket(ks, turn_key(node));
     if (count > 0) index->ahead = count - 1;
     for (unsigned i = 0; i < count; i++) {
         entries[found] = keyspace_hint_entry(ks, hashes[i]);
@@ -563,23 +491,23 @@ bool fair_next(struct fair_index *index, msec now, struct bytes *key)
         look_ahead(index);
     else
         index->ahead--;
-    index->turn = TAILQ_FIRST(&index->ring);
+    index->turn = turns_first(&index->turns);
     if (index->turn == NULL) return false;
-    *key = node_key(index->turn);
+    *key = turn_key(index->turn);
     return true;
 }
 
 void fair_turned(struct fair_index *index, msec now)
 {
-    struct fair_key *node = index->turn;
+    struct turn *node = index->turn;
     ensure(node != NULL, "a turn without a key");
     index->turn = NULL;
-    node_move(index, node, now, true);
+    node_place(index, node, now, true);
 }
 
 msec fair_next_at(const struct fair_index *index, msec now)
 {
-    return TAILQ_FIRST(&index->ring) != NULL ? now : agenda_next(&index->later);
+    return turns_next_at(&index->turns, now);
 }
 
 void fair_continue(struct fair_index *index)
@@ -605,9 +533,9 @@ static void note_key(struct fair_index *index, struct bytes key)
 {
     if (index->nodes == FAIR_NO_NODES) return;
     /* fair_turned will look at it. */
-    if (index->turn != NULL && bytes_equal(node_key(index->turn), key)) return;
-    struct fair_key *node = dict_find(&index->keys, key);
-    if (node == NULL && find_dehydrator(index, key) != NULL) node = node_made(index, key);
+    if (index->turn != NULL && bytes_equal(turn_key(index->turn), key)) return;
+    struct turn *node = turns_find(&index->turns, key);
+    if (node == NULL && find_dehydrator(index, key) != NULL) node = turns_add(&index->turns, key);
     if (node != NULL) note_node(index, node);
 }
 
@@ -628,8 +556,8 @@ void fair_settle(struct fair *fair, msec now)
         if (changed.index == NULL) continue;
         /* Keys that became due before come first. */
         catch_up(changed.index, now, CATCH_UP);
-        changed.node->changed = false;
-        node_move(changed.index, changed.node, now, false);
+        changed.node->noted = false;
+        node_place(changed.index, changed.node, now, false);
     }
     fair->changed_count = 0;
     if (fair->changed_cap <= CHANGED_KEPT) return;
@@ -750,13 +678,11 @@ size_t fair_bytes(const struct fair *fair)
     size_t bytes = mem_size(fair->changed) + mem_size(fair->lengths) + dict_bytes(&fair->prefixes);
     TAILQ_FOREACH(index, &fair->indexes, of_fair)
     {
-        bytes += mem_size(index) + index->key_bytes + dict_bytes(&index->keys) +
-                 agenda_bytes(&index->later);
+        bytes += mem_size(index) + turns_bytes(&index->turns);
         if (index == TAILQ_FIRST(&index->prefix->indexes)) bytes += mem_size(index->prefix);
     }
     TAILQ_FOREACH(index, &fair->dropped, of_fair)
-    bytes +=
-        mem_size(index) + index->key_bytes + dict_bytes(&index->keys) + agenda_bytes(&index->later);
+    bytes += mem_size(index) + turns_bytes(&index->turns);
     return bytes;
 }
 
@@ -776,7 +702,7 @@ static bool check_entry(void *ctx, const struct keyspace *ks, const struct entry
         dehydrator_count(entry->object.dehydrator) == 0)
         return true;
     check->found++;
-    ensure(dict_find(&check->index->keys, key) != NULL, "'%.*s' has no node", (int)key.len,
+    ensure(turns_find(&check->index->turns, key) != NULL, "'%.*s' has no node", (int)key.len,
            key.data);
     return true;
 }
@@ -784,28 +710,13 @@ static bool check_entry(void *ctx, const struct keyspace *ks, const struct entry
 static void check_index(const struct fair_index *index)
 {
     struct check check = { index, 0 };
-    size_t in_ring = 0, armed = 0;
-    dict_check(&index->keys);
-    agenda_check(&index->later);
-    const struct fair_key *node;
-    TAILQ_FOREACH(node, &index->ring, of_ring)
-    in_ring++;
-    struct dict_iter iter;
-    dict_iter_begin(&iter, &index->keys);
-    while ((node = dict_iter_next(&iter)) != NULL) {
-        ensure(!node->changed, "a changed node is left");
-        ensure(node->in_ring != deadline_armed(&node->later), "'%.*s' is in %s", (int)node->len,
-               node->key, node->in_ring ? "both" : "neither");
-        armed += deadline_armed(&node->later);
-    }
-    ensure(armed == agenda_count(&index->later), "%zu armed of %u", armed,
-           agenda_count(&index->later));
-    ensure(in_ring + armed == dict_count(&index->keys), "%zu in the ring and %zu not, of %zu",
-           in_ring, armed, dict_count(&index->keys));
+    turns_check(&index->turns);
+    ensure(index->fair->changed_count == 0, "%zu changed nodes are left",
+           index->fair->changed_count);
     if (!has_all_nodes(index)) return;
     keyspace_each(keyspace_of(index), check_entry, &check);
-    ensure(check.found == dict_count(&index->keys), "%zu keys and %zu nodes", check.found,
-           dict_count(&index->keys));
+    ensure(check.found == turns_count(&index->turns), "%zu keys and %zu nodes", check.found,
+           turns_count(&index->turns));
 }
 
 void fair_check(const struct fair *fair)

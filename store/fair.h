@@ -1,18 +1,10 @@
 /* fair: whose turn it is among the dehydrators whose names begin with a prefix (REDE.FAIRCLAIM).
  *
- * An index belongs to a prefix and a database. It has one node for each dehydrator with elements
- * under the prefix. If an element of a key may be claimed now (delivery.h), the node is in a ring,
- * in the order of turns; otherwise it is in an agenda, at the instant at which an element may be
- * claimed. A key that becomes claimable joins the ring at its end, and returns to the end after its
- * turn. A push to a key in the ring does not move it.
- *
- *           its instant comes, or a change of the key
- *     +---------------+ -----------------------> +-------------+ --+
- *     | in the agenda |                          | in the ring |   | its turn ends
- *     +---------------+ <----------------------- +-------------+ <-+
- *           no more to claim now: taken, paused, limited
- *
- *     A key without elements, or of another type, has no node.
+ * An index belongs to a prefix and a database. It has one node (store/struct/turns.h) for each
+ * dehydrator with elements under the prefix. If an element of a key may be claimed now
+ * (delivery.h), the node is in the ring of turns; otherwise it is in the agenda, at the instant at
+ * which an element may be claimed. It moves when its instant comes, when the key changes, and after
+ * its turn. A push to a key in the ring does not move it.
  *
  * Nodes follow the effects of all mutators: fair_note marks the keys that changed, and fair_settle
  * looks at these keys when the call ends. An index is not part of the data: files, replicas and

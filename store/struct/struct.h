@@ -9,6 +9,7 @@
  *     ranked       a B+ tree by score and member, with counts
  *     counted      the inner nodes of the other B+ trees with counts
  *     packed       a few records in one allocation
+ *     turns        keys that take turns, each from an instant on
  *
  * Each structure checks itself (..._check), which tests call after random steps. Pointers borrowed
  * from a structure are valid until its next change.

@@ -107,8 +107,8 @@ PLANTS = {
     ),
     "a tenant that becomes due goes first": (
         "tests/e2e/queues/test_fair_claims.py joins_at_the_end",
-        ("store/fair.c",
-         "TAILQ_INSERT_TAIL(&index->ring, node, of_ring);", "TAILQ_INSERT_HEAD(&index->ring, node, of_ring);"),
+        ("store/struct/turns.c",
+         "TAILQ_INSERT_TAIL(&turns->ring, turn, of_ring);", "TAILQ_INSERT_HEAD(&turns->ring, turn, of_ring);"),
     ),
     "a due element wakes nobody who waits for its prefix": (
         "tests/e2e/queues/test_fair_claims.py clients_wait",

@@ -249,8 +249,8 @@ PLANTS = {
     "a tenant keeps its turn": (
         "Tenants",
         ("store/fair.c",
-         "    index->turn = NULL;\n    node_move(index, node, now, true);",
-         "    index->turn = NULL;\n    node_move(index, node, now, false);"),
+         "    index->turn = NULL;\n    node_place(index, node, now, true);",
+         "    index->turn = NULL;\n    node_place(index, node, now, false);"),
     ),
     "a push wakes nobody who waits for a prefix": (
         "Tenants",
