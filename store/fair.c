@@ -26,11 +26,10 @@ struct fair_index {
     struct fair_prefix *prefix;
     struct turns turns; /* of the keys with elements */
     struct turn *turn;  /* the node of the last fair_next until fair_turned, or NULL */
-    enum fair_nodes nodes;
-    uint64_t nodes_cursor; /* of the scan of the keyspace, or of the check of `keys` */
-    bool checks_again;     /* a policy changed during the scan or check: check afterwards */
-    uint64_t looks;        /* number of scans and checks begun; the last may be running */
-    bool continues;        /* fair_run calls hooks.done, so that a stopped call continues */
+    enum fair_state state;
+    uint64_t cursor; /* of the scan of the keyspace, or of the check of `turns` */
+    uint64_t looks;  /* number of scans and checks begun */
+    bool continues;  /* fair_run calls hooks.done, so that a stopped call continues */
     struct fair_survey survey;
     msec used;
     unsigned ahead; /* number of coming turns for which data was prefetched */
@@ -70,7 +69,23 @@ static struct bytes prefix_of(const struct fair_index *index)
 
 static bool has_all_nodes(const struct fair_index *index)
 {
-    return index->nodes >= FAIR_CHECKING;
+    return index->state >= FAIR_CHECKING;
+}
+
+static bool is_scanning(const struct fair_index *index)
+{
+    return index->state == FAIR_SCANNING || index->state == FAIR_SCANNING_CHANGED;
+}
+
+static bool is_checking(const struct fair_index *index)
+{
+    return index->state == FAIR_CHECKING || index->state == FAIR_CHECKING_CHANGED;
+}
+
+/* Has a policy changed during the running look? */
+static bool has_changed(const struct fair_index *index)
+{
+    return index->state == FAIR_SCANNING_CHANGED || index->state == FAIR_CHECKING_CHANGED;
 }
 
 static bool covers(const struct fair_index *index, struct bytes key)
@@ -112,6 +127,7 @@ static void node_place(struct fair_index *index, struct turn *node, msec now, bo
     const struct fair_hooks *hooks = has_all_nodes(index) ? &index->fair->hooks : &no_hooks;
     msec at = delivery_next_at(index->fair->policies, entry, now, true);
     enum turn_move move = turns_place(&index->turns, node, at, now, behind);
+    if (now > index->fair->latest) index->fair->latest = now;
     if (move == TURN_JOINS && hooks->ready != NULL)
         hooks->ready(hooks->ctx, index->db, prefix_of(index), turn_key(node));
     if (move == TURN_WAITS && hooks->ready_at != NULL)
@@ -250,33 +266,34 @@ static void announce(const struct fair_index *index)
 
 static void begin_scan(struct fair_index *index)
 {
-    index->nodes = FAIR_SCANNING;
-    index->nodes_cursor = 0;
+    index->state = FAIR_SCANNING;
     index->looks++;
 }
 
-/* Begins to check the nodes outside the ring. One of them may be claimable earlier than its node
- * says: because a policy has changed, or because the clock was set back, so that the microsecond of
- * a RATE no longer counts. Nodes in the ring are checked when it is their turn.
- *
- * A running scan or check continues, and a check follows it. If it were restarted instead, it would
- * never end while a client keeps setting policies. */
+/* Begins to check the nodes outside the ring, or notes that a check must follow. One of them may be
+ * claimable earlier than its instant, because a policy has changed, or because the clock was set
+ * back, so that the microsecond of a RATE no longer counts. Nodes in the ring are checked when it
+ * is their turn. */
 static void begin_check(struct fair_index *index)
 {
-    if (index->nodes == FAIR_COMPLETE) {
-        index->nodes = FAIR_CHECKING;
-        index->nodes_cursor = 0;
+    switch (index->state) {
+    case FAIR_COMPLETE:
+        index->state = FAIR_CHECKING;
         index->looks++;
-    } else if (index->nodes != FAIR_NO_NODES) {
-        index->checks_again = true;
+        break;
+    case FAIR_SCANNING: index->state = FAIR_SCANNING_CHANGED; break;
+    case FAIR_CHECKING: index->state = FAIR_CHECKING_CHANGED; break;
+    case FAIR_NO_NODES:
+    case FAIR_SCANNING_CHANGED:
+    case FAIR_CHECKING_CHANGED: break;
     }
 }
 
-static void end_scan_or_check(struct fair_index *index)
+static void end_look(struct fair_index *index)
 {
-    index->nodes = FAIR_COMPLETE;
-    if (index->checks_again) begin_check(index);
-    index->checks_again = false;
+    bool checks_again = has_changed(index);
+    index->state = FAIR_COMPLETE;
+    if (checks_again) begin_check(index);
     announce(index);
 }
 
@@ -287,8 +304,8 @@ static void index_restart(struct fair_index *old, bool has_data)
     struct fair_index *index = index_new(old->fair, old->db, prefix_of(old));
     index->used = old->used;
     index->looks = old->looks;
-    if (old->nodes != FAIR_NO_NODES && has_data) begin_scan(index);
-    if (old->nodes != FAIR_NO_NODES && !has_data) index->nodes = FAIR_COMPLETE;
+    if (old->state != FAIR_NO_NODES && has_data) begin_scan(index);
+    if (old->state != FAIR_NO_NODES && !has_data) index->state = FAIR_COMPLETE;
     index_drop(old);
     announce(index);
 }
@@ -366,21 +383,20 @@ static void visit_checked(void *ctx, void *element)
     if (!node->in_ring) note_node(visit->index, node);
 }
 
-/* Continues the scan or check of the nodes for about *budget buckets. */
-static void run_nodes(struct visit *visit, size_t *budget)
+/* Continues the scan or check for about *budget buckets. */
+static void run_look(struct visit *visit, size_t *budget)
 {
     struct fair_index *index = visit->index;
     const struct keyspace *ks = keyspace_of(index);
-    while (*budget > 0 && (index->nodes == FAIR_SCANNING || index->nodes == FAIR_CHECKING)) {
+    while (*budget > 0 && (is_scanning(index) || is_checking(index))) {
         --*budget;
-        if (index->nodes == FAIR_SCANNING) {
-            index->nodes_cursor = keyspace_scan(ks, index->nodes_cursor, visit_scanned, visit);
+        if (is_scanning(index)) {
+            index->cursor = keyspace_scan(ks, index->cursor, visit_scanned, visit);
         } else {
-            index->nodes_cursor =
-                dict_scan(&index->turns.keys, index->nodes_cursor, visit_checked, visit);
+            index->cursor = dict_scan(&index->turns.keys, index->cursor, visit_checked, visit);
             fair_settle(index->fair, visit->now);
         }
-        if (index->nodes_cursor == 0) end_scan_or_check(index);
+        if (index->cursor == 0) end_look(index);
     }
 }
 
@@ -393,12 +409,12 @@ static void run_survey(const struct visit *visit, size_t *budget)
         announce(index);
 }
 
-enum fair_nodes fair_build(struct fair_index *index, msec now, size_t budget)
+enum fair_state fair_build(struct fair_index *index, msec now, size_t budget)
 {
     struct visit visit = { index, now };
-    if (index->nodes == FAIR_NO_NODES) begin_scan(index);
-    run_nodes(&visit, &budget);
-    return index->nodes;
+    if (index->state == FAIR_NO_NODES) begin_scan(index);
+    run_look(&visit, &budget);
+    return index->state;
 }
 
 bool fair_survey(struct fair_index *index, bool again, msec now, size_t budget,
@@ -417,7 +433,7 @@ void fair_keep(struct fair *fair, unsigned db, struct bytes policy, msec now)
     for (unsigned i = 0; i < fair->database_count; i++) {
         if (i != db && keyspace_count(&fair->databases[i]) == 0) continue;
         struct fair_index *index = fair_use(fair, i, prefix, now);
-        if (index->nodes == FAIR_NO_NODES) begin_scan(index);
+        if (index->state == FAIR_NO_NODES) begin_scan(index);
     }
 }
 
@@ -440,12 +456,12 @@ void fair_keep_all(struct fair *fair, msec now)
 
 uint64_t fair_looks_needed(const struct fair_index *index)
 {
-    return index->nodes == FAIR_COMPLETE ? index->looks : index->looks + index->checks_again;
+    return index->looks + has_changed(index);
 }
 
 bool fair_has_looked(const struct fair_index *index, uint64_t number)
 {
-    return index->nodes == FAIR_COMPLETE || index->looks > number;
+    return index->state == FAIR_COMPLETE || index->looks > number;
 }
 
 /* ---- turns ----------------------------------------------------------------------------------- */
@@ -531,7 +547,7 @@ void fair_begin_wait(struct fair *fair, unsigned db, struct bytes prefix, msec n
 
 static void note_key(struct fair_index *index, struct bytes key)
 {
-    if (index->nodes == FAIR_NO_NODES) return;
+    if (index->state == FAIR_NO_NODES) return;
     /* fair_turned will look at it. */
     if (index->turn != NULL && bytes_equal(turn_key(index->turn), key)) return;
     struct turn *node = turns_find(&index->turns, key);
@@ -633,10 +649,9 @@ static bool run_index(struct fair_index *index, msec now, size_t *budget)
     struct visit visit = { index, now };
     if (index->continues) announce(index);
     index->continues = false;
-    run_nodes(&visit, budget);
+    run_look(&visit, budget);
     run_survey(&visit, budget);
-    return index->nodes == FAIR_SCANNING || index->nodes == FAIR_CHECKING ||
-           fair_survey_runs(&index->survey);
+    return is_scanning(index) || is_checking(index) || fair_survey_runs(&index->survey);
 }
 
 bool fair_run(struct fair *fair, msec now, size_t budget)
@@ -693,6 +708,7 @@ struct check {
     size_t found;
 };
 
+/* Counts the keys that have a node, and in a state that has all nodes, those that should. */
 static bool check_entry(void *ctx, const struct keyspace *ks, const struct entry *entry)
 {
     struct check *check = ctx;
@@ -701,22 +717,49 @@ static bool check_entry(void *ctx, const struct keyspace *ks, const struct entry
     if (entry->object.type != TYPE_DEHYDRATOR || !covers(check->index, key) ||
         dehydrator_count(entry->object.dehydrator) == 0)
         return true;
-    check->found++;
-    ensure(turns_find(&check->index->turns, key) != NULL, "'%.*s' has no node", (int)key.len,
-           key.data);
+    bool has_node = turns_find(&check->index->turns, key) != NULL;
+    ensure(has_node || !has_all_nodes(check->index), "'%.*s' has no node", (int)key.len, key.data);
+    check->found += has_node;
     return true;
 }
 
+/* Checks that no element is claimable before the instants of the nodes. Instants that have come
+ * count as right. */
+static void check_instants(const struct fair_index *index)
+{
+    const struct fair *fair = index->fair;
+    const struct turn *node;
+    struct dict_iter iter;
+    dict_iter_begin(&iter, &index->turns.keys);
+    while ((node = dict_iter_next(&iter)) != NULL) {
+        if (node->in_ring) continue;
+        msec at = agenda_at(&index->turns.later, &node->later);
+        const struct entry *entry = find_dehydrator(index, turn_key(node));
+        msec claimable = delivery_next_at(fair->policies, entry, fair->latest, true);
+        ensure(instant_due(at, fair->latest) || at <= claimable,
+               "'%.*s' may be claimed at %lld, not at %lld", (int)node->len, node->key,
+               (long long)claimable, (long long)at);
+    }
+}
+
+/* Checks what holds in the state of the index, as drawn in fair.h. */
 static void check_index(const struct fair_index *index)
 {
     struct check check = { index, 0 };
+    bool is_looking = is_scanning(index) || is_checking(index);
     turns_check(&index->turns);
     ensure(index->fair->changed_count == 0, "%zu changed nodes are left",
            index->fair->changed_count);
-    if (!has_all_nodes(index)) return;
+    ensure(index->turn == NULL, "a turn has not ended");
+    ensure((index->state == FAIR_NO_NODES) == (index->looks == 0), "%llu looks in state %d",
+           (unsigned long long)index->looks, index->state);
+    ensure(is_looking || index->cursor == 0, "a cursor in state %d", index->state);
     keyspace_each(keyspace_of(index), check_entry, &check);
     ensure(check.found == turns_count(&index->turns), "%zu keys and %zu nodes", check.found,
            turns_count(&index->turns));
+    ensure(index->state != FAIR_NO_NODES || check.found == 0, "%zu nodes before a scan",
+           check.found);
+    if (index->state == FAIR_SCANNING || index->state == FAIR_COMPLETE) check_instants(index);
 }
 
 void fair_check(const struct fair *fair)

@@ -15,25 +15,43 @@
  * scan. The figures of REDE.FAIRINFO are counted in the same way, but they need no nodes
  * (fair_survey.h).
  *
- *     nodes                                          survey
+ * Each state of an index (enum fair_state) says which keys have a node, and whether an element of
+ * one may be claimable before the instant of its node:
  *
- *     FAIR_NO_NODES                                  SURVEY_NONE
- *          | begin_scan                                   | fair_survey_begin
- *          v                                              v
- *     FAIR_SCANNING      calls wait                  SURVEY_RUNNING   calls wait
- *          | end_scan_or_check                            | its last slice ^
- *          v                                              v                | fair_survey_begin
- *     FAIR_COMPLETE <-----------+                    SURVEY_DONE ---------+
- *          | begin_check        |
- *          v                    | end_scan_or_check
- *     FAIR_CHECKING ------------+   calls that find nothing wait
+ *     state                   keys with a node           claimable earlier   calls
+ *     FAIR_NO_NODES           none                       -                   begin a scan
+ *     FAIR_SCANNING           those that the scan found  no                  wait
+ *     FAIR_SCANNING_CHANGED   those that the scan found  perhaps             wait
+ *     FAIR_CHECKING           all                        perhaps             see below
+ *     FAIR_CHECKING_CHANGED   all                        perhaps             see below
+ *     FAIR_COMPLETE           all                        no                  take turns
  *
- * While other clients keep setting policies, one check follows another. A call without BLOCK
- * therefore replies at the end of the first scan or check that takes into account the policies at
- * the call's start.
+ *     FAIR_NO_NODES
+ *          | begin_scan
+ *          v               begin_check
+ *     FAIR_SCANNING -----------------------> FAIR_SCANNING_CHANGED
+ *          | end_look                             | end_look
+ *          v               begin_check            v
+ *     FAIR_COMPLETE -----------------------> FAIR_CHECKING <---------+
+ *          ^                                 |    | begin_check      | end_look
+ *          |        end_look                 |    v                  |
+ *          +---------------------------------+   FAIR_CHECKING_CHANGED
  *
- * Each end of a scan, check or survey calls hooks.done, so that waiting calls run again. So does
- * each change that replaces an index or its data: FLUSHDB, SWAPDB, a reload.
+ * A scan visits all keys of the database, a check the nodes in the agenda; both are looks. A policy
+ * that changes, or a clock that is set back, calls begin_check: during a look it is noted by the
+ * state, and a check follows, because a look that began anew would never end while a client keeps
+ * setting policies. `looks` counts the looks begun. Except in FAIR_COMPLETE the last one runs.
+ *
+ * A call takes turns in all states in which all keys have nodes. If it finds nothing and has BLOCK,
+ * it waits. Without BLOCK it waits only for the first look that takes the policies at its start
+ * into account: the running one, or in a state ..._CHANGED the next.
+ *
+ * FLUSHDB, FLUSHALL and a reload replace each index of their databases (index_restart). The new one
+ * has FAIR_NO_NODES if the old one had it; otherwise it begins in FAIR_SCANNING, or in
+ * FAIR_COMPLETE if the database is empty, and `looks` continues.
+ *
+ * Each end of a look or survey calls hooks.done, so that waiting calls run again. So does each
+ * change that replaces an index or its data: FLUSHDB, SWAPDB, a reload.
  *
  * The index is kept while a policy of the same name has FAIR or a client waits for the prefix.
  * Otherwise it is kept for FAIR_KEEP after its last use, so that workers that poll without BLOCK
@@ -61,12 +79,14 @@ struct policies;
 
 struct fair_index; /* the index of one prefix in one database */
 
-/* For which keys an index has nodes. */
-enum fair_nodes {
+/* Drawn above. The states from FAIR_CHECKING on have nodes for all keys. */
+enum fair_state {
     FAIR_NO_NODES,
-    FAIR_SCANNING, /* some keys */
-    FAIR_CHECKING, /* all keys, but some may be claimable earlier than their nodes say */
-    FAIR_COMPLETE, /* all keys */
+    FAIR_SCANNING,
+    FAIR_SCANNING_CHANGED,
+    FAIR_CHECKING,
+    FAIR_CHECKING_CHANGED,
+    FAIR_COMPLETE,
 };
 
 enum {
@@ -84,7 +104,7 @@ struct fair_hooks {
     void (*ready_at)(void *ctx, unsigned db, struct bytes prefix, msec at);
     /* Does a client wait for the prefix? */
     bool (*waits)(void *ctx, unsigned db, struct bytes prefix);
-    /* Calls that wait for the prefix should run again: a scan, check or survey has ended. */
+    /* Calls that wait for the prefix should run again: a look or a survey has ended. */
     void (*done)(void *ctx, unsigned db, struct bytes prefix);
     void *ctx;
 };
@@ -123,16 +143,16 @@ bool fair_prefix_ok(struct bytes name);
 struct fair_index *fair_use(struct fair *fair, unsigned db, struct bytes prefix, msec now);
 /* Continues the scan or check of the index for about `budget` buckets, and begins a scan if the
  * index has no nodes. Returns the new state. */
-enum fair_nodes fair_build(struct fair_index *index, msec now, size_t budget);
+enum fair_state fair_build(struct fair_index *index, msec now, size_t budget);
 /* Begins to build the index of a policy with FAIR, in this database and in all others with keys;
  * fair_run continues. Has no effect on an index that has nodes, and none for a policy of a single
  * key. */
 void fair_keep(struct fair *fair, unsigned db, struct bytes policy, msec now);
 /* Call after a start: the same for all policies with FAIR, in databases with keys. */
 void fair_keep_all(struct fair *fair, msec now);
-/* Returns the number of the first scan or check that takes all policies set so far into account. */
+/* Returns the number of the first look that takes all policies set so far into account. */
 uint64_t fair_looks_needed(const struct fair_index *index);
-/* Has the scan or check of this number ended? */
+/* Has the look of this number ended? */
 bool fair_has_looked(const struct fair_index *index, uint64_t number);
 /* Puts at most `most` keys whose instants have come into the ring. */
 void fair_catch_up(struct fair *fair, unsigned db, struct bytes prefix, msec now, size_t most);

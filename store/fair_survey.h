@@ -23,6 +23,16 @@ struct fair_figures {
     msec oldest;         /* the earliest deadline of a due element, or NEVER */
 };
 
+/* The states of a survey:
+ *
+ *     SURVEY_NONE
+ *          | fair_survey_begin
+ *          v
+ *     SURVEY_RUNNING        calls wait
+ *          | fair_survey_run: the last slice
+ *          v
+ *     SURVEY_DONE           the figures are complete; fair_survey_begin leads back
+ */
 enum survey_state { SURVEY_NONE, SURVEY_RUNNING, SURVEY_DONE };
 
 /* All zero before the first survey. */

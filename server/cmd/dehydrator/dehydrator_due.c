@@ -347,10 +347,10 @@ static void cmd_rede_fairclaim(struct call *call)
 
     bool may_block = call->block != NULL;
     struct fair_index *index = fair_use(&txn->store->fair, txn->ks->db, prefix, txn->now);
-    enum fair_nodes nodes = fair_build(index, txn->now, may_block ? FAIR_AT_ONCE : SIZE_MAX);
+    enum fair_state state = fair_build(index, txn->now, may_block ? FAIR_AT_ONCE : SIZE_MAX);
     uint64_t looks =
         may_block && call->ready != NULL ? call->block->looks_needed : fair_looks_needed(index);
-    if (nodes == FAIR_SCANNING) {
+    if (state < FAIR_CHECKING) {
         block_until_turn(call, &take, looks, 0);
         return;
     }
