@@ -55,7 +55,7 @@ static void block_caller(struct engine *engine, struct call *call)
     if (call->block->argv != NULL) kept.argv = call->block->argv;
     bool blocks = blocked_block(engine->blocked, &kept, call->block);
     mem_free(call->block->argv);
-    if (blocks && call->block->is_prefix) {
+    if (blocks && call->block->kind != BLOCK_FOR_KEY) {
         struct bytes prefix = call->argv[call->block->first];
         prefix.len--; /* without the '*' */
         fair_begin_wait(&engine->store->fair, call->session->db, prefix, call->txn->now);

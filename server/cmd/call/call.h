@@ -38,11 +38,19 @@ enum no_answer {
 };
 void reply_no_answer(struct resp_writer *out, enum no_answer answer);
 
+/* What a blocked client waits for. */
+enum block_kind {
+    BLOCK_FOR_KEY,    /* a value at one of several keys */
+    BLOCK_FOR_TURN,   /* an element of any key with a prefix (store/fair.h) */
+    BLOCK_FOR_SURVEY, /* the figures of a prefix (store/fair_survey.h); the client only reads */
+    BLOCK_KINDS
+};
+
 /* A command that found nothing fills this in, to block until one of its keys has a value of this
  * type. */
 struct block_request {
-    int first, count; /* the arguments that are the keys; with count 0, do not block */
-    bool is_prefix;   /* the argument is a prefix of keys, with '*': see store/fair.h */
+    int first, count;     /* the arguments that are the keys; with count 0, do not block */
+    enum block_kind kind; /* except for BLOCK_FOR_KEY, the argument is a prefix with '*' */
     enum type type;
     msec until; /* instant of the timeout; NEVER without one */
     /* If an element exists but is not due yet: the instant at which it becomes due. The keys then

@@ -323,7 +323,7 @@ static void block_until_turn(struct call *call, const struct take *take, uint64_
     block_on(call, &(struct block_request){
                        .first = 1,
                        .count = 1,
-                       .is_prefix = true,
+                       .kind = BLOCK_FOR_TURN,
                        .type = TYPE_DEHYDRATOR,
                        .until = take->waits ? take->until : NEVER,
                        .again = again,

@@ -109,7 +109,7 @@ static void cmd_rede_fairinfo(struct call *call)
     if (!fair_survey(index, call->ready != NULL, now, budget, &figures)) {
         block_on(call, &(struct block_request){ .first = 1,
                                                 .count = 1,
-                                                .is_prefix = true,
+                                                .kind = BLOCK_FOR_SURVEY,
                                                 .type = TYPE_DEHYDRATOR,
                                                 .until = NEVER,
                                                 .or_gone = true });

@@ -25,14 +25,11 @@ struct blocked *blocked_new(void)
 void blocked_free(struct blocked *blocked)
 {
     ensure(blocked->count == 0, "%zu sessions wait", blocked->count);
-    for (unsigned db = 0; db < blocked->table_count; db++) {
-        dict_drop(&blocked->tables[db]);
-        dict_drop(&blocked->prefixes[db]);
-        dict_drop(&blocked->surveys[db]);
+    for (unsigned kind = 0; kind < BLOCK_KINDS; kind++) {
+        for (unsigned db = 0; db < blocked->table_count; db++)
+            dict_drop(&blocked->tables[kind][db]);
+        mem_free(blocked->tables[kind]);
     }
-    mem_free(blocked->tables);
-    mem_free(blocked->prefixes);
-    mem_free(blocked->surveys);
     agenda_drop(&blocked->turns);
     agenda_drop(&blocked->wakes);
     agenda_drop(&blocked->deadlines);
@@ -52,9 +49,9 @@ size_t blocked_with_timeout(const struct blocked *blocked)
 size_t blocked_keys(const struct blocked *blocked)
 {
     size_t keys = 0;
-    for (unsigned db = 0; db < blocked->table_count; db++)
-        keys += dict_count(&blocked->tables[db]) + dict_count(&blocked->prefixes[db]) +
-                dict_count(&blocked->surveys[db]);
+    for (unsigned kind = 0; kind < BLOCK_KINDS; kind++)
+        for (unsigned db = 0; db < blocked->table_count; db++)
+            keys += dict_count(&blocked->tables[kind][db]);
     return keys;
 }
 
@@ -66,7 +63,7 @@ static void count_flags(struct blocked_client *client, int by)
     blocked->by_type[client->type] += (size_t)by;
     blocked->or_gone += (size_t)(client->or_gone ? by : 0);
     blocked->or_claims += (size_t)(client->or_claims ? by : 0);
-    blocked->of_prefix += (size_t)(client->is_prefix && !client->is_survey ? by : 0);
+    blocked->of_prefix += (size_t)(client->kind == BLOCK_FOR_TURN ? by : 0);
 }
 
 static void forget_client(struct session *session)
@@ -98,27 +95,25 @@ static void forget_client(struct session *session)
 
 /* ---- blocking -------------------------------------------------------------------------------- */
 
+static void make_tables(struct blocked *blocked, unsigned count)
+{
+    for (unsigned kind = 0; kind < BLOCK_KINDS; kind++) {
+        blocked->tables[kind] = mem_realloc(blocked->tables[kind], count * sizeof(struct dict));
+        for (unsigned db = blocked->table_count; db < count; db++)
+            dict_init(&blocked->tables[kind][db], &queue_type);
+    }
+    blocked->table_count = count;
+}
+
 static void join_queue(struct blocked_client *client, struct bytes key, msec again)
 {
     struct blocked *all = client->all;
     unsigned db = client->session->db;
-
-    if (db >= all->table_count) {
-        all->tables = mem_realloc(all->tables, (db + 1) * sizeof(*all->tables));
-        all->prefixes = mem_realloc(all->prefixes, (db + 1) * sizeof(*all->prefixes));
-        all->surveys = mem_realloc(all->surveys, (db + 1) * sizeof(*all->surveys));
-        for (; all->table_count <= db; all->table_count++) {
-            dict_init(&all->tables[all->table_count], &queue_type);
-            dict_init(&all->prefixes[all->table_count], &queue_type);
-            dict_init(&all->surveys[all->table_count], &queue_type);
-        }
-    }
+    if (db >= all->table_count) make_tables(all, db + 1);
     const struct command *row = client->call->command.row;
-    struct key_queue wanted = { .row = row,
-                                .db = db,
-                                .is_prefix = client->is_prefix,
-                                .is_survey = client->is_survey,
-                                .key_len = key.len };
+    struct key_queue wanted = {
+        .row = row, .db = db, .kind = client->kind, .wakes_to = READY_FOR_CLAIMS, .key_len = key.len
+    };
     struct dict *table = blocked_table_of(all, &wanted);
 
     struct key_queue *queue = dict_find(table, key);
@@ -137,7 +132,7 @@ static void join_queue(struct blocked_client *client, struct bytes key, msec aga
     *queued = (struct queued_client){ .queue = queue, .client = client };
     TAILQ_INSERT_TAIL(&queue->clients, queued, of_key);
     if (queue->row != row) queue->row = NULL;
-    if (queue->ready) blocked_arm_turn(all, queue);
+    if (queue->readiness != NOT_READY) blocked_arm_turn(all, queue);
     blocked_wake_queue(all, queue, again);
 }
 
@@ -165,15 +160,15 @@ bool blocked_block(struct blocked *blocked, const struct call *call,
         .no_answer = request->no_answer,
         .or_gone = request->or_gone,
         .or_claims = request->or_claims,
-        .is_prefix = request->is_prefix,
-        .is_survey = request->is_prefix && (call->command.row->flags & READONLY),
+        .kind = request->kind,
         .group = request->group,
         .looks_needed = request->looks_needed,
         .arrival = blocked->arrivals++,
     };
+    count_flags(client, 1); /* before it joins queues that are ready */
     for (int i = 0; i < request->count; i++) {
         struct bytes key = call->argv[request->first + i];
-        if (request->is_prefix) key.len--; /* without the '*' */
+        if (request->kind != BLOCK_FOR_KEY) key.len--; /* without the '*' */
         join_queue(client, key, request->again);
     }
     deadline_init(&client->deadline);
@@ -181,7 +176,6 @@ bool blocked_block(struct blocked *blocked, const struct call *call,
     session->blocked = client;
     session_wait(session, WAIT_KEY, forget_client);
     blocked->count++;
-    count_flags(client, 1);
     return true;
 }
 
@@ -229,7 +223,7 @@ static bool want_the_same(const struct blocked_client *a, const struct blocked_c
 /* Has a client found nothing under this prefix, and no queue become ready since? */
 static bool has_nothing(const struct blocked *blocked, const struct key_queue *queue)
 {
-    return queue->is_prefix && queue->nothing_since == blocked->changes;
+    return queue->kind != BLOCK_FOR_KEY && queue->nothing_since == blocked->changes;
 }
 
 /* Moves blocked->next to the next client worth trying. Skips clients whose command would find
@@ -239,7 +233,8 @@ static void find_next(struct blocked *blocked)
 {
     for (; blocked->next != NULL; blocked->next = TAILQ_NEXT(blocked->next, of_key)) {
         const struct blocked_client *client = blocked->next->client;
-        bool is_left_out = blocked->for_claims && client->type == TYPE_STREAM && !client->or_claims;
+        bool is_left_out = blocked->serves == READY_FOR_CLAIMS && client->type == TYPE_STREAM &&
+                           !client->or_claims;
         is_left_out |= has_nothing(blocked, blocked->next->queue) && !client->or_gone;
         for (unsigned i = 0; i < blocked->skipped_count && !is_left_out; i++)
             is_left_out = want_the_same(blocked->skipped[i], client);
@@ -251,7 +246,7 @@ static void find_next(struct blocked *blocked)
 static bool overlaps(const struct key_queue *prefix, const struct key_queue *other)
 {
     struct bytes a = blocked_queue_key(prefix), b = blocked_queue_key(other);
-    return bytes_begin_with(b, a) || (other->is_prefix && bytes_begin_with(a, b));
+    return bytes_begin_with(b, a) || (other->kind != BLOCK_FOR_KEY && bytes_begin_with(a, b));
 }
 
 /* If the next client waits for a dehydrator or a prefix, returns the client that blocked earliest
@@ -264,7 +259,7 @@ static const struct queued_client *earlier_of_prefix(const struct blocked *block
     uint64_t before = next->client->arrival;
     struct dict_iter iter;
     const struct key_queue *queue;
-    dict_iter_begin(&iter, &blocked->prefixes[next->queue->db]);
+    dict_iter_begin(&iter, &blocked->tables[BLOCK_FOR_TURN][next->queue->db]);
     while ((queue = dict_iter_next(&iter)) != NULL) {
         if (queue == next->queue || has_nothing(blocked, queue)) continue;
         if (!overlaps(queue, next->queue)) continue;
@@ -284,15 +279,15 @@ bool blocked_next_try(struct blocked *blocked, bool only_surveys, struct blocked
     while (blocked->next == NULL) {
         struct key_queue *queue = blocked_first_ready(blocked, only_surveys);
         if (queue == NULL) return false;
+        blocked->serves = queue->readiness;
         /* Before its clients run, which may make it ready again. */
         blocked_leave_ready(blocked, queue);
-        blocked->for_claims = queue->for_claims;
         blocked->skipped_count = 0;
         blocked->next = blocked_first_untried(queue);
         find_next(blocked);
     }
     const struct queued_client *queued = NULL;
-    if (blocked->of_prefix > 0 && !blocked->next->queue->is_survey)
+    if (blocked->of_prefix > 0 && blocked->next->queue->kind != BLOCK_FOR_SURVEY)
         queued = earlier_of_prefix(blocked);
     if (queued == NULL) {
         queued = blocked->next;
@@ -305,7 +300,7 @@ bool blocked_next_try(struct blocked *blocked, bool only_surveys, struct blocked
                                  .looks_needed = queued->client->looks_needed,
                                  .db = queued->queue->db,
                                  .key = blocked_queue_key(queued->queue),
-                                 .is_prefix = queued->queue->is_prefix,
+                                 .is_prefix = queued->queue->kind != BLOCK_FOR_KEY,
                                  .time = &queued->client->time };
     return true;
 }
@@ -332,13 +327,12 @@ static void skip_prefix(struct blocked *blocked, const struct blocked_try *try, 
 bool blocked_defers(struct blocked *blocked, const struct blocked_try *try)
 {
     const struct blocked_client *client = try->session->blocked;
-    if (client->is_survey || !blocked_has_earlier(blocked, client->arrival)) return false;
+    if (client->kind == BLOCK_FOR_SURVEY || !blocked_has_earlier(blocked, client->arrival))
+        return false;
     const struct queued_client *next = blocked->next;
-    if (next != NULL && !next->queue->ready) {
-        next->queue->for_claims = blocked->for_claims;
-        blocked_join_ready(blocked, next->queue, next->client->arrival);
-    }
-    blocked_join_ready(blocked, client->queued[0].queue, 0);
+    if (next != NULL && next->queue->readiness == NOT_READY)
+        blocked_join_ready(blocked, next->queue, blocked->serves, next->client->arrival);
+    blocked_join_ready(blocked, client->queued[0].queue, READY, 0);
     blocked_skip_key(blocked);
     return true;
 }

@@ -17,13 +17,21 @@ struct queued_client *blocked_first_untried(const struct key_queue *queue)
     return queued;
 }
 
-void blocked_arm_turn(struct blocked *blocked, struct key_queue *queue)
+/* Returns the first untried client of a queue that waits for an element of a dehydrator, or NULL.
+ */
+static const struct queued_client *first_for_element(const struct key_queue *queue)
 {
-    const struct queued_client *queued = NULL;
-    if (blocked->by_type[TYPE_DEHYDRATOR] > 0 && !queue->is_survey)
-        queued = blocked_first_untried(queue);
+    if (queue->kind == BLOCK_FOR_SURVEY) return NULL;
+    const struct queued_client *queued = blocked_first_untried(queue);
     while (queued != NULL && queued->client->type != TYPE_DEHYDRATOR)
         queued = queue->row == NULL ? TAILQ_NEXT(queued, of_key) : NULL;
+    return queued;
+}
+
+void blocked_arm_turn(struct blocked *blocked, struct key_queue *queue)
+{
+    const struct queued_client *queued =
+        blocked->by_type[TYPE_DEHYDRATOR] > 0 ? first_for_element(queue) : NULL;
     if (queued == NULL) {
         agenda_cancel(&blocked->turns, &queue->turn);
         return;
@@ -36,21 +44,23 @@ void blocked_arm_turn(struct blocked *blocked, struct key_queue *queue)
 
 static struct key_queues *ready_list(struct blocked *blocked, const struct key_queue *queue)
 {
-    return queue->is_survey ? &blocked->ready_surveys : &blocked->ready;
+    return queue->kind == BLOCK_FOR_SURVEY ? &blocked->ready_surveys : &blocked->ready;
 }
 
-void blocked_join_ready(struct blocked *blocked, struct key_queue *queue, uint64_t arrival)
+void blocked_join_ready(struct blocked *blocked, struct key_queue *queue, enum readiness readiness,
+                        uint64_t arrival)
 {
     queue->resumes_at = arrival;
-    if (!queue->ready) TAILQ_INSERT_TAIL(ready_list(blocked, queue), queue, by_readiness);
-    queue->ready = true;
+    if (queue->readiness == NOT_READY)
+        TAILQ_INSERT_TAIL(ready_list(blocked, queue), queue, by_readiness);
+    if (readiness > queue->readiness) queue->readiness = readiness;
     blocked_arm_turn(blocked, queue);
 }
 
 void blocked_leave_ready(struct blocked *blocked, struct key_queue *queue)
 {
-    if (!queue->ready) return;
-    queue->ready = false;
+    if (queue->readiness == NOT_READY) return;
+    queue->readiness = NOT_READY;
     TAILQ_REMOVE(ready_list(blocked, queue), queue, by_readiness);
     agenda_cancel(&blocked->turns, &queue->turn);
 }
@@ -91,18 +101,17 @@ bool blocked_has_earlier(struct blocked *blocked, uint64_t arrival)
 
 /* ---- by an effect ---------------------------------------------------------------------------- */
 
-static void make_ready(struct blocked *blocked, struct key_queue *queue, bool for_claims)
+static void make_ready(struct blocked *blocked, struct key_queue *queue, enum readiness readiness)
 {
-    if (!queue->ready || !for_claims) queue->for_claims = for_claims;
     blocked->changes++;
-    blocked_join_ready(blocked, queue, 0);
+    blocked_join_ready(blocked, queue, readiness, 0);
 }
 
 /* Returns the database's table of keys that clients wait for, or NULL if it is empty. */
 static const struct dict *queue_in(const struct blocked *blocked, int64_t db)
 {
     if (db < 0 || (size_t)db >= blocked->table_count) return NULL;
-    const struct dict *table = &blocked->tables[db];
+    const struct dict *table = &blocked->tables[BLOCK_FOR_KEY][db];
     return dict_count(table) > 0 ? table : NULL;
 }
 
@@ -115,20 +124,21 @@ struct key_queue *blocked_find_queue(const struct blocked *blocked, int64_t db, 
 void blocked_ready(struct blocked *blocked, unsigned db, struct bytes key)
 {
     struct key_queue *queue = blocked_find_queue(blocked, db, key);
-    if (queue != NULL) make_ready(blocked, queue, false);
+    if (queue != NULL) make_ready(blocked, queue, READY);
 }
 
 static struct key_queue *find_claimers(const struct blocked *blocked, unsigned db,
                                        struct bytes prefix)
 {
     if (blocked->of_prefix == 0 || db >= blocked->table_count) return NULL;
-    return dict_find(&blocked->prefixes[db], prefix);
+    return dict_find(&blocked->tables[BLOCK_FOR_TURN][db], prefix);
 }
 
 static struct key_queue *find_survey(const struct blocked *blocked, unsigned db,
                                      struct bytes prefix)
 {
-    return db < blocked->table_count ? dict_find(&blocked->surveys[db], prefix) : NULL;
+    if (db >= blocked->table_count) return NULL;
+    return dict_find(&blocked->tables[BLOCK_FOR_SURVEY][db], prefix);
 }
 
 bool blocked_waits_for_prefix(const struct blocked *blocked, unsigned db, struct bytes prefix)
@@ -140,8 +150,8 @@ void blocked_ready_prefix(struct blocked *blocked, unsigned db, struct bytes pre
 {
     struct key_queue *queue = find_claimers(blocked, db, prefix);
     struct key_queue *survey = find_survey(blocked, db, prefix);
-    if (queue != NULL) make_ready(blocked, queue, false);
-    if (survey != NULL) blocked_join_ready(blocked, survey, 0);
+    if (queue != NULL) make_ready(blocked, queue, READY);
+    if (survey != NULL) blocked_join_ready(blocked, survey, READY, 0);
 }
 
 void blocked_wake_prefix_at(struct blocked *blocked, unsigned db, struct bytes prefix, msec at)
@@ -155,7 +165,7 @@ void blocked_ready_under(struct blocked *blocked, unsigned db, struct bytes pref
 {
     struct key_queue *queue = find_claimers(blocked, db, prefix);
     blocked_ready(blocked, db, key);
-    if (queue != NULL) make_ready(blocked, queue, false);
+    if (queue != NULL) make_ready(blocked, queue, READY);
 }
 
 /* Makes all keys of the database ready: after SWAPDB any of them may have a value. */
@@ -167,7 +177,7 @@ static void ready_all(struct blocked *blocked, int64_t db)
     struct key_queue *queue;
     dict_iter_begin(&iter, table);
     while ((queue = dict_iter_next(&iter)) != NULL)
-        make_ready(blocked, queue, false);
+        make_ready(blocked, queue, READY);
 }
 
 /* Call after an effect that may have left the key missing or of another type: makes the key ready
@@ -195,7 +205,7 @@ void blocked_effect(struct blocked *blocked, const struct effect *effect)
     case EFFECT_PENDING_PUT: /* may be claimed, now or later; without CLAIM it is not found */
         if (blocked->or_claims == 0) break;
         queue = blocked_find_queue(blocked, effect->db, effect->key);
-        if (queue != NULL) make_ready(blocked, queue, true);
+        if (queue != NULL) make_ready(blocked, queue, READY_FOR_CLAIMS);
         break;
     case EFFECT_SET:
     case EFFECT_WRITE:
@@ -232,7 +242,7 @@ void blocked_wake_at(struct blocked *blocked, unsigned db, struct bytes key, mse
 {
     struct key_queue *queue = blocked_find_queue(blocked, db, key);
     if (queue == NULL) return;
-    queue->wakes_all = true;
+    queue->wakes_to = READY;
     blocked_wake_queue(blocked, queue, at);
 }
 
@@ -246,8 +256,8 @@ bool blocked_wake(struct blocked *blocked, msec now)
     char *wake = (char *)agenda_pop_due(&blocked->wakes, now);
     if (wake == NULL) return false;
     struct key_queue *queue = (struct key_queue *)(wake - offsetof(struct key_queue, wake));
-    make_ready(blocked, queue, !queue->wakes_all);
-    queue->wakes_all = false;
+    make_ready(blocked, queue, queue->wakes_to);
+    queue->wakes_to = READY_FOR_CLAIMS;
     return true;
 }
 
@@ -311,10 +321,15 @@ static void check_queue(const struct blocked *blocked, const struct key_queue *q
         ensure(queue->row == NULL || queue->row == client->call->command.row,
                "%s is blocked, not %s", client->call->command.row->name, queue->row->name);
     }
-    tally->ready += queue->ready;
-    if (deadline_armed(&queue->turn)) {
-        ensure(queue->ready, "a queue has a turn and is not ready");
-        tally->turns++;
+    bool is_ready = queue->readiness != NOT_READY, has_turn = deadline_armed(&queue->turn);
+    tally->ready += is_ready;
+    tally->turns += has_turn;
+    ensure(is_ready || !has_turn, "a queue has a turn and is not ready");
+    queued = is_ready ? first_for_element(queue) : NULL;
+    if (queued != NULL) {
+        ensure(has_turn, "a ready queue with clients of dehydrators has no turn");
+        ensure(agenda_at(&blocked->turns, &queue->turn) <= (msec)queued->client->arrival,
+               "a turn after client %llu", (unsigned long long)queued->client->arrival);
     }
     if (!deadline_armed(&queue->wake)) return;
     tally->armed++;
@@ -325,10 +340,8 @@ static void check_queue(const struct blocked *blocked, const struct key_queue *q
 void blocked_check(const struct blocked *blocked)
 {
     struct tally tally = { 0 };
-    const struct dict *kinds[] = { blocked->tables, blocked->prefixes, blocked->surveys };
-    enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
-    for (unsigned i = 0; i < KINDS * blocked->table_count; i++) {
-        const struct dict *table = &kinds[i % KINDS][i / KINDS];
+    for (unsigned i = 0; i < BLOCK_KINDS * blocked->table_count; i++) {
+        const struct dict *table = &blocked->tables[i % BLOCK_KINDS][i / BLOCK_KINDS];
         struct dict_iter iter;
         const struct key_queue *queue;
         dict_check(table);

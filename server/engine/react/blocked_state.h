@@ -6,16 +6,35 @@
  *     session --> blocked_client -----------------+   one queued_client for each of its keys
  *
  * The queue of a key contains its clients in the order in which they blocked. Two agendas order the
- * timeouts of clients, and the instants at which keys become ready.
+ * timeouts of clients, and the instants at which keys become ready. Each database has a table for
+ * each kind of queue; a queue is in its table exactly while a client waits:
  *
- * Invariants: a key is in its table exactly while a client waits for it, and in the ready queue
- * exactly while `ready` is set.
+ *     kind              key       becomes ready                          ready queues
+ *     BLOCK_FOR_KEY     a key     by an effect on the key, or at a time  `ready`
+ *     BLOCK_FOR_TURN    a prefix  when a key under it does (fair.h)      `ready`
+ *     BLOCK_FOR_SURVEY  a prefix  when its survey ends (fair_survey.h)   `ready_surveys`
+ *
+ * The state of a queue says which clients, of those that arrived from `resumes_at` on, will be
+ * tried:
+ *
+ *     NOT_READY          none; it is in no list of ready queues
+ *     READY_FOR_CLAIMS   all but readers of streams without CLAIM
+ *     READY              all
+ *
+ *     NOT_READY ---------> READY_FOR_CLAIMS ---------> READY
+ *       ^   |                    |                     ^  |
+ *       |   +--------------------|---------------------+  |
+ *       +------------------------+------------------------+
+ *
+ * To the right: blocked_join_ready, for an effect or an instant (make_ready), for the end of a
+ * survey, and for a client that defers (blocked_defers). To the left: blocked_leave_ready, before
+ * the clients are tried (blocked_next_try), and when the last one has left.
  *
  * Prefixes. A client may wait for a prefix of keys (REDE.FAIRCLAIM). Like a key, a prefix has a
- * queue, in a table for prefixes, and becomes ready when a key under it does (store/fair.h), but
- * after the clients of that key. An element belongs to the client that blocked first, on the key or
- * on a prefix of it. If A blocks on `q:*`, then B on `q:1`, an element of q:1 goes to A. While a
- * client waits for a prefix, two rules ensure this:
+ * queue, and becomes ready when a key under it does, but after the clients of that key. An element
+ * belongs to the client that blocked first, on the key or on a prefix of it. If A blocks on `q:*`,
+ * then B on `q:1`, an element of q:1 goes to A. While a client waits for a prefix, two rules ensure
+ * this:
  * - Before a client of a dehydrator or prefix is tried, the clients of overlapping prefixes are
  *   tried that blocked earlier.
  * - Ready queues with clients of dehydrators are served before all others, by the arrival of their
@@ -24,8 +43,8 @@
  *   ready again, and later resumes where it was (blocked_defers). This ends, because the client
  *   that arrived first never defers.
  *
- * Clients that want figures of a prefix (REDE.FAIRINFO) have queues of their own, because they
- * compete with no one and are served even while CLIENT PAUSE delays writes.
+ * Clients that want figures of a prefix (REDE.FAIRINFO) compete with no one and are served even
+ * while CLIENT PAUSE delays writes.
  *
  * A prefix that held nothing is not tried again before another queue becomes ready. A policy that
  * makes n keys ready therefore costs O(n log n), even if clients of prefixes arrived before those
@@ -43,6 +62,8 @@ enum { SKIPPED_MAX = 4 };
 
 TAILQ_HEAD(queued_clients, queued_client);
 
+enum readiness { NOT_READY, READY_FOR_CLAIMS, READY };
+
 struct key_queue {
     TAILQ_ENTRY(key_queue) by_readiness;
     struct queued_clients clients;
@@ -50,13 +71,11 @@ struct key_queue {
     struct deadline turn;      /* its position in blocked.turns; idle unless ready */
     const struct command *row; /* the command of all its clients, or NULL if they differ */
     unsigned db;
-    bool is_prefix;         /* `key` is a prefix of keys, */
-    bool is_survey;         /* and the clients only read (REDE.FAIRINFO) */
-    uint64_t nothing_since; /* value of blocked.changes when a client found nothing */
-    uint64_t resumes_at;    /* clients that arrived before this have been tried */
-    bool ready;
-    bool for_claims; /* ready, but only for readers of streams with CLAIM */
-    bool wakes_all;  /* `wake` makes it ready for all its clients */
+    enum block_kind kind;
+    enum readiness readiness;
+    enum readiness wakes_to; /* the readiness that `wake` brings */
+    uint64_t nothing_since;  /* value of blocked.changes when a client found nothing */
+    uint64_t resumes_at;     /* clients that arrived before this have been tried */
     size_t key_len;
     char key[];
 };
@@ -79,7 +98,8 @@ struct blocked_client {
     enum type type;
     struct call_time time;    /* time of the call so far */
     enum no_answer no_answer; /* this to looks_needed: as in struct block_request */
-    bool or_gone, or_claims, is_prefix, is_survey;
+    bool or_gone, or_claims;
+    enum block_kind kind;
     int group;
     uint64_t looks_needed;
     uint64_t arrival; /* number of this client in the order of blocking */
@@ -88,16 +108,14 @@ struct blocked_client {
 };
 
 struct blocked {
-    struct dict *tables;   /* by database, of struct key_queue */
-    struct dict *prefixes; /* the same for prefixes of keys, */
-    struct dict *surveys;  /* and for prefixes whose clients only read */
-    unsigned table_count;
+    struct dict *tables[BLOCK_KINDS]; /* of struct key_queue, by database */
+    unsigned table_count;             /* databases */
     struct key_queues ready, ready_surveys;
     /* The ready queues with clients of dehydrators, ordered by the arrival of their first untried
      * client, or by that of an earlier client who has left. */
     struct agenda turns;
     struct queued_client *next; /* the next to try; NULL for the first of the next ready key */
-    bool for_claims;            /* as in the key_queue of `next` */
+    enum readiness serves;      /* what the readiness of the key_queue of `next` was */
     /* Clients for which the current key holds nothing; others that want the same are skipped. */
     const struct blocked_client *skipped[SKIPPED_MAX];
     unsigned skipped_count;
@@ -120,17 +138,16 @@ static inline struct bytes blocked_queue_key(const void *element)
 static inline struct dict *blocked_table_of(const struct blocked *blocked,
                                             const struct key_queue *queue)
 {
-    struct dict *tables = queue->is_survey   ? blocked->surveys
-                          : queue->is_prefix ? blocked->prefixes
-                                             : blocked->tables;
-    return &tables[queue->db];
+    return &blocked->tables[queue->kind][queue->db];
 }
 
 /* blocked_ready.c */
 /* Returns the clients of a key, or NULL if none waits for it. */
 struct key_queue *blocked_find_queue(const struct blocked *blocked, int64_t db, struct bytes key);
-/* Makes the queue ready for its clients from this arrival on. */
-void blocked_join_ready(struct blocked *blocked, struct key_queue *queue, uint64_t arrival);
+/* Makes the queue ready for its clients from this arrival on. If it is ready already, it keeps the
+ * higher readiness. */
+void blocked_join_ready(struct blocked *blocked, struct key_queue *queue, enum readiness readiness,
+                        uint64_t arrival);
 void blocked_leave_ready(struct blocked *blocked, struct key_queue *queue);
 /* Call when a client has joined a ready queue. */
 void blocked_arm_turn(struct blocked *blocked, struct key_queue *queue);

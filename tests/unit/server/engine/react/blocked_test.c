@@ -130,6 +130,41 @@ START_TEST(each_client_is_tried_once_when_all_keys_become_ready)
 }
 END_TEST
 
+/* Blocks the client until an element may be claimed at the key, or under the prefix with '*'. */
+static void wait_for_element(struct caller *caller, const char *key, enum block_kind kind)
+{
+    struct bytes argv[] = { LIT("REDE.CLAIM"), bytes_of(key, strlen(key)), LIT("1000") };
+    struct call call = {
+        .command = commands_match(engine.commands, 3, argv),
+        .argc = 3,
+        .argv = argv,
+        .session = &caller->session,
+    };
+    const struct block_request request = {
+        .first = 1, .count = 1, .kind = kind, .type = TYPE_DEHYDRATOR, .until = NEVER
+    };
+    ck_assert(blocked_block(blocked, &call, &request));
+}
+
+START_TEST(a_client_that_joins_a_ready_key_goes_before_later_ones_of_prefixes)
+{
+    struct blocked_try try;
+    ask(anna, "BLPOP k 0");
+    blocked_ready(blocked, 0, LIT("k"));
+    wait_for_element(bert, "k", BLOCK_FOR_KEY);
+    wait_for_element(carl, "*", BLOCK_FOR_TURN);
+    blocked_ready_prefix(blocked, 0, LIT(""));
+    blocked_check(blocked);
+    struct caller *order[] = { anna, bert, carl };
+    for (unsigned i = 0; i < 3; i++) {
+        ck_assert(blocked_next_try(blocked, false, &try));
+        ck_assert_ptr_eq(try.session, &order[i]->session);
+        ck_assert(!try.is_prefix || !blocked_defers(blocked, &try));
+    }
+    ck_assert(!blocked_pending(blocked));
+}
+END_TEST
+
 /* ---- keys that become ready at an instant ---------------------------------------------------- */
 
 /* The first turn finds nothing at its key before this instant. */
@@ -391,6 +426,7 @@ Suite *test_suite(void)
         a_client_that_leaves_during_serving_gets_no_turn,
         an_emptied_key_skips_its_other_clients,
         each_client_is_tried_once_when_all_keys_become_ready,
+        a_client_that_joins_a_ready_key_goes_before_later_ones_of_prefixes,
         a_failed_turn_skips_other_clients_with_the_same_command,
         keys_become_ready_in_order_of_their_times,
         setting_the_clock_does_not_change_timeouts,
