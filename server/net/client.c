@@ -48,7 +48,6 @@
 
 #include "server/base/log.h"
 #include "server/disk/persist.h"
-#include "server/engine/memory_limit.h"
 #include "server/engine/multi.h"
 #include "server/engine/react/blocked.h"
 #include "server/engine/react/pubsub.h"
@@ -924,11 +923,6 @@ size_t clients_bytes(struct clients *all)
 uint64_t clients_new_id(struct clients *all)
 {
     return ++all->last_id;
-}
-
-size_t clients_uncounted(const struct clients *all)
-{
-    return memory_limit_uncounted(all->w.engine);
 }
 
 bool clients_info(struct session *session, struct client_info *info)

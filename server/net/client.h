@@ -86,8 +86,6 @@ size_t clients_count(const struct clients *clients);
 /* Returns the number of clients whose next request is delayed: by a pause, settle or preparing. */
 size_t clients_paused(const struct clients *clients);
 size_t clients_bytes(struct clients *clients); /* memory of all connections. O(N) */
-/* Returns the memory of unauthenticated connections, which never causes keys to be evicted. */
-size_t clients_uncounted(const struct clients *clients);
 
 /* The state of a connection, as CLIENT LIST shows it. */
 struct client_info {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "server/admin/memory_figures.h"
+#include "server/engine/memory_limit.h"
 
 static void write_use(struct report *report, const struct memory_figures *figures)
 {
@@ -44,7 +45,7 @@ static void write_parts(struct report *report, const struct memory_figures *figu
     const struct server_context *context = report->context;
     const struct reclaim *reclaim = &context->store->reclaim;
     const struct info_row rows[] = {
-        COUNT("mem_not_counted_for_evict", clients_uncounted(context->clients)),
+        COUNT("mem_not_counted_for_evict", memory_limit_uncounted(context->engine)),
         COUNT("mem_replication_backlog", figures->backlog),
         COUNT("mem_total_replication_buffers", figures->backlog + figures->copies),
         COUNT("mem_clients_slaves", figures->replicas),
