@@ -1,7 +1,6 @@
 /* command_line: describes the daemon's command line as a table, from which --help, the man page and
  * the completion are made. Parsing is separate: see conf_load_args. */
-#ifndef CONF_COMMAND_LINE_H
-#define CONF_COMMAND_LINE_H
+#pragma once
 
 #include "conf/usage.h"
 
@@ -14,5 +13,3 @@ void command_line_first_sentence(const char *help, char *text, size_t size);
 
 /* Returns a static table, which the first call builds. */
 const struct usage *command_line_usage(void);
-
-#endif

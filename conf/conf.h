@@ -22,8 +22,7 @@
  * where it matters.
  *
  * May use: store/base store/mem. */
-#ifndef CONF_CONF_H
-#define CONF_CONF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -272,5 +271,3 @@ bool conf_rewrite(const struct conf *conf, struct conf_error *error);
  * link is replaced, not followed. Returns true once the new text is on disk; false with errno on
  * failure. If only the sync of the directory has failed, the file is already the new one. */
 bool conf_replace_file(const char *path, const char *text, size_t len);
-
-#endif

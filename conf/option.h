@@ -1,6 +1,5 @@
 /* option: one row of the option table, which drives parsing, CONFIG and the example file. */
-#ifndef CONF_OPTION_H
-#define CONF_OPTION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -87,5 +86,3 @@ extern const struct conf_table conf_network, conf_working, conf_data, conf_repli
 
 /* For `tidy`: leaves one space between words and none around them. */
 void conf_tidy_spaces(char *value);
-
-#endif

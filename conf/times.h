@@ -1,6 +1,5 @@
 /* times: reads the spans and instants of options. */
-#ifndef CONF_TIMES_H
-#define CONF_TIMES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -20,5 +19,3 @@ enum { CONF_INSTANT_MAX = 40 };
 /* Prints an instant so that conf_read_instant can read it: in UTC with milliseconds, or from the
  * year 10000 on as a number of milliseconds. Returns `text`. */
 const char *conf_print_instant(msec at, char text[CONF_INSTANT_MAX]);
-
-#endif

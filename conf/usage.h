@@ -1,8 +1,7 @@
 /* usage: describes the command line of an installed program in tables, from which its parser,
  * --help, man page and bash completion are made. In the texts, "\n" begins a paragraph and `x`
  * marks x as a name. */
-#ifndef CONF_USAGE_H
-#define CONF_USAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,5 +54,3 @@ int usage_next(const struct usage *usage, int argc, char **argv, const char *ver
 /* Call for an invalid command line: writes the forms to standard error and exits with
  * usage->wrong. */
 __attribute__((noreturn)) void usage_refuse(const struct usage *usage);
-
-#endif

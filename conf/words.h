@@ -1,7 +1,6 @@
 /* words: splits a configuration text into lines and words, by the quoting rules of redis.conf, and
  * quotes words again. */
-#ifndef CONF_WORDS_H
-#define CONF_WORDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ char *conf_words_quote(const struct conf_words *words, size_t first);
 
 /* Writes one word, with quotes if needed, so that splitting yields the same word. */
 void conf_word_write(FILE *to, const char *word);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * The counter decays by one per access_decay_minutes, or never if that is 0 (Morris, "Counting
  * large numbers of events in small registers", 1978; parameters as in Redis' LFU). */
-#ifndef STORE_ACCESS_H
-#define STORE_ACCESS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -26,5 +25,3 @@ void access_set(const struct store *store, struct entry *entry, msec now, int64_
 int64_t access_idle_seconds(const struct entry *entry, msec now);
 /* Returns the counter after decay, 0 to 255; only if accesses are counted (LFU). */
 unsigned access_frequency(const struct store *store, const struct entry *entry, msec now);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * `entry` is a dehydrator; all functions but delivery_rate_after accept NULL for a missing key.
  * Cost: O(log n), plus the length of the key if there are such policies. */
-#ifndef STORE_DELIVERY_H
-#define STORE_DELIVERY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ bool delivery_rate_after(const struct policies *policies, const struct entry *en
                          size_t count, int64_t *next);
 /* Returns how many more elements may be claimed under the key's CLAIMED; UINT64_MAX without one. */
 uint64_t delivery_claims_left(const struct policies *policies, const struct entry *entry, msec now);
-
-#endif

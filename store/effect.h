@@ -7,8 +7,7 @@
  * During a replay it calls nothing. All data is borrowed: copy what must be kept. Without a
  * listener an effect costs the test of one event mask. txn/effect_row.h describes how each kind is
  * written, and how its change is made in another store. */
-#ifndef STORE_EFFECT_H
-#define STORE_EFFECT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -229,5 +228,3 @@ struct effect_listener {
     void (*commit)(void *ctx, const struct txn *txn);
     void *ctx;
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* event: the keyspace events, each with its name and with the class letter by which
  * notify-keyspace-events enables it. */
-#ifndef STORE_EVENT_H
-#define STORE_EVENT_H
+#pragma once
 
 /* id, name, class letter */
 #define EVENT_LIST(EVENT)                                                                          \
@@ -103,5 +102,3 @@ enum event {
 
 const char *event_name(enum event event);
 char event_class(enum event event);
-
-#endif

@@ -60,8 +60,7 @@
  *
  * Cost: O(log n) for each change of a dehydrator under the prefix; for SET and DROP of any key one
  * look-up for each distinct length of the prefixes. Nothing without an index. */
-#ifndef STORE_FAIR_H
-#define STORE_FAIR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -196,5 +195,3 @@ bool fair_run(struct fair *fair, msec now, size_t budget);
 void fair_replaced(struct fair *fair);
 size_t fair_bytes(const struct fair *fair); /* memory of all indexes. O(indexes) */
 void fair_check(const struct fair *fair);
-
-#endif

@@ -1,8 +1,7 @@
 /* fair_survey: counts the dehydrators of a prefix for REDE.FAIRINFO, in a scan of all keys in
  * slices. A survey needs no index (fair.h), and does not know its prefix: the caller names it at
  * each step. fair.c runs surveys, and tells waiting calls when one ends. */
-#ifndef STORE_FAIR_SURVEY_H
-#define STORE_FAIR_SURVEY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,5 +53,3 @@ static inline bool fair_survey_runs(const struct fair_survey *survey)
     return survey->state == SURVEY_RUNNING;
 }
 bool fair_survey_figures(const struct fair_survey *survey, struct fair_figures *figures);
-
-#endif

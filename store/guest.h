@@ -4,8 +4,7 @@
  *     guest_lend(store, key, object);
  *     ... a transaction that touches this key only ...
  *     if (!guest_take(store, key, &object, &next)) ... the transaction removed the key ... */
-#ifndef STORE_GUEST_H
-#define STORE_GUEST_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -26,5 +25,3 @@ bool guest_take(struct store *store, struct bytes key, struct object *object, st
  * (`inside` in policy_rows.h, such as MEMBERTTL and MAXLEN). The others are left out, because the
  * owner of a key also owns its deadline. O(policies) */
 void guest_use_policies(struct store *store, const struct policies *policies);
-
-#endif

@@ -17,8 +17,7 @@
  * its last member. Each change of a hidden key moves its node back (keyspace_changed,
  * keyspace_rearm ...). keyspace_reveal moves all nodes back, so that expiry finds the keys in
  * order. Counts are exact whether overdue keys are hidden or not. */
-#ifndef STORE_KEYSPACE_H
-#define STORE_KEYSPACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -232,5 +231,3 @@ uint64_t keyspace_scan(const struct keyspace *ks, uint64_t cursor,
 uint64_t keyspace_relocate(struct keyspace *ks, uint64_t cursor, struct relocation *relocation,
                            void (*visit)(void *ctx, struct entry *entry), void *ctx);
 void keyspace_check(const struct keyspace *ks);
-
-#endif

@@ -1,6 +1,5 @@
 /* keyspace_state: the nodes in a keyspace's agendas. For keyspace.c and keyspace_view.c only. */
-#ifndef STORE_KEYSPACE_STATE_H
-#define STORE_KEYSPACE_STATE_H
+#pragma once
 
 #include "store/keyspace.h"
 
@@ -24,5 +23,3 @@ static inline bool is_to_hide(unsigned kind)
 {
     return kind != KEY_GONE && kind != KEY_GONE_INNER;
 }
-
-#endif

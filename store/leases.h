@@ -1,7 +1,6 @@
 /* leases: the state that all leases of the data set share: limits, and the instant before which
  * this server must grant none. The server sets this state, and the commands of leases read it. */
-#ifndef STORE_LEASES_H
-#define STORE_LEASES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ static inline size_t leases_waiting(const struct leases *leases, unsigned db, st
 {
     return leases->waiting != NULL ? leases->waiting(leases->ctx, db, key, most) : 0;
 }
-
-#endif

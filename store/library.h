@@ -1,7 +1,6 @@
 /* library: the function libraries of the data set, as names and source code. Independent of the
  * language: the interpreter compares `version` with the version that it compiled last. */
-#ifndef STORE_LIBRARY_H
-#define STORE_LIBRARY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ void libraries_each(const struct libraries *libraries,
 void libraries_replace(struct libraries *libraries, struct libraries *other);
 
 void libraries_check(const struct libraries *libraries);
-
-#endif

@@ -1,8 +1,7 @@
 /* lookahead: prefetches the keys and members of the next requests, or of the next effects of a
  * replay, into the CPU cache before the first of them runs. Which argument is a member is a guess;
  * a wrong guess costs a little time and does no other harm. */
-#ifndef STORE_LOOKAHEAD_H
-#define STORE_LOOKAHEAD_H
+#pragma once
 
 #include "store/keyspace.h"
 
@@ -30,5 +29,3 @@ void lookahead(struct prefetch *all, unsigned count); /* at most PREFETCHES_MAX 
  * its hashes need not be computed again. They are kept in a global, for the reason in siphash.h. */
 void lookahead_remember(const struct prefetch *one);
 void lookahead_forget(void);
-
-#endif

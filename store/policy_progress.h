@@ -1,8 +1,7 @@
 /* policy_progress: how far pending policies have been applied to existing keys. sweep/policy_walk.c
  * does this work. Its progress is kept here, as part of the store, because SWAPDB must adjust
  * it. */
-#ifndef STORE_POLICY_PROGRESS_H
-#define STORE_POLICY_PROGRESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ void policy_progress_free(struct policy_progress *walk);
 void policy_progress_forget_rests(struct policy_progress *walk);
 /* Call after databases a and b were exchanged. O(unfinished keys) */
 void policy_progress_swap(struct policy_progress *walk, unsigned a, unsigned b);
-
-#endif

@@ -2,8 +2,7 @@
  * small collections are freed at once, large collections in slices, so that DEL and FLUSHALL do not
  * block the loop. A thread could free them too, but would need a thread-safe allocator, which mem.h
  * is not. */
-#ifndef STORE_RECLAIM_H
-#define STORE_RECLAIM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,5 +30,3 @@ static inline bool reclaim_pending(const struct reclaim *reclaim)
 {
     return reclaim->first != NULL;
 }
-
-#endif

@@ -6,8 +6,7 @@
  * promotion there are none. Reads create them, so their number is limited, or a reader could fill
  * the memory. A right that has ended stays in the table until refreshers_run removes it. Cost: O(1)
  * unless stated. */
-#ifndef STORE_REFRESHERS_H
-#define STORE_REFRESHERS_H
+#pragma once
 
 #include "store/store.h"
 
@@ -25,5 +24,3 @@ msec refreshers_next(const struct store *store);
 size_t refreshers_run(struct store *store, msec now, size_t most);
 /* Moves all ends, because the clock was set. O(rights) */
 void refreshers_shift(struct store *store, msec by);
-
-#endif

@@ -4,8 +4,7 @@
  * instant up to which it has sent "rede.due" for its elements. Elements that are no longer due must
  * be announced again at their deadlines, so a walk over all keys, in slices, sets this instant
  * back. */
-#ifndef STORE_REWIND_H
-#define STORE_REWIND_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ bool rewind_run(struct rewind *rewind, msec now, unsigned budget);
 void rewind_swapped(struct rewind *rewind);
 /* Call before a key moves to where a running walk may have passed; handles the key at once. */
 void rewind_entry(const struct rewind *rewind, struct keyspace *ks, struct entry *entry);
-
-#endif

@@ -33,8 +33,7 @@
  *
  * May use: store/base store/calendar store/trail store/mem store/policy store/struct
  * store/type/. */
-#ifndef STORE_STORE_H
-#define STORE_STORE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -152,5 +151,3 @@ struct digest {
     uint64_t high, low;
 };
 struct digest store_digest(const struct store *store, msec now);
-
-#endif

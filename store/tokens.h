@@ -17,8 +17,7 @@
  * this leap relies on its clock being ahead of all tokens.
  *
  * Tokens stay below 2^53, so that a double holds them exactly. The clock reaches that in 2248. */
-#ifndef STORE_TOKENS_H
-#define STORE_TOKENS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,5 +49,3 @@ bool tokens_leap(struct tokens *tokens, msec now);
 bool tokens_close(struct tokens *tokens);
 /* Notes a granted token, between 0 and TOKEN_MAX, unless a larger one is known. */
 void tokens_raise(struct tokens *tokens, int64_t token);
-
-#endif

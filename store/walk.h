@@ -1,8 +1,7 @@
 /* walk: the effects that build a value from nothing. Snapshots, COPY, stored results and payloads
  * in this server's own format are all made from these effects, so that each type is described
  * once. */
-#ifndef STORE_WALK_H
-#define STORE_WALK_H
+#pragma once
 
 #include "store/effect.h"
 #include "store/type/object.h"
@@ -32,5 +31,3 @@ struct effect walk_member(const struct object *object, struct bytes member, msec
 
 /* Returns a deep copy with the same encoding. O(n) */
 struct object walk_copy(const struct object *object);
-
-#endif

@@ -1,6 +1,5 @@
 /* walk_store: the effects that build the whole store from nothing, as a snapshot records them. */
-#ifndef STORE_WALK_STORE_H
-#define STORE_WALK_STORE_H
+#pragma once
 
 #include "store/effect.h"
 #include "store/store.h"
@@ -26,5 +25,3 @@ struct store_visitor {
  * value and deadline, including expired keys, until key_done returns false. The store must not
  * change meanwhile. O(n) */
 void walk_store(const struct store *store, const struct store_visitor *to);
-
-#endif

@@ -31,8 +31,7 @@
  *       4    bytes of each integer: 2, 4 or 8
  *       4    count
  *       ...  the integers in ascending order */
-#ifndef PROTO_RDB_PACKING_H
-#define PROTO_RDB_PACKING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -98,5 +97,3 @@ enum { RDB_LZF_MAX_RATIO = 88 };
  * the contents of `to` are undefined. Safe for any input: accesses nothing outside the two
  * buffers. */
 bool rdb_lzf_unpack(struct bytes packed, char *to, size_t len);
-
-#endif

@@ -1,8 +1,7 @@
 /* put: appends bytes, lengths, strings and scores to a buffer in RDB's format, each in its shortest
  * form. wire.c reads these forms and shows their layout. All functions return false if memory runs
  * out. */
-#ifndef PROTO_RDB_PUT_H
-#define PROTO_RDB_PUT_H
+#pragma once
 
 #include "store/mem/buffer.h"
 
@@ -12,5 +11,3 @@ bool rdb_put_raw(struct buffer *to, struct bytes bytes); /* appends the length a
 bool rdb_put_text(struct buffer *to,
                   struct bytes text); /* as rdb_put_raw, but 32-bit integers as numbers */
 bool rdb_put_score(struct buffer *to, double score);
-
-#endif

@@ -7,8 +7,7 @@
  *     rdb_file_database(&file, number, keys, volatile); // then its keys
  *     rdb_file_key(&file, &key, payload);
  *     if (!rdb_file_end(&file)) ...                     // a write failed, or memory ran out */
-#ifndef PROTO_RDB_RDB_FILE_H
-#define PROTO_RDB_RDB_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ void rdb_file_key(struct rdb_file *file, struct bytes name, int64_t at, struct b
 /* Ends the file with the checksum, and frees the buffer. Returns false if any call since
  * rdb_file_begin has failed: the file is then incomplete. */
 bool rdb_file_end(struct rdb_file *file);
-
-#endif

@@ -8,8 +8,7 @@
  * therefore at most proportional to the bytes received (88 times as much for compressed strings).
  *
  * Redis' rdb.h defines the format; each file of this folder shows the layouts that it reads. */
-#ifndef PROTO_RDB_RDB_READ_H
-#define PROTO_RDB_RDB_READ_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ enum rdb_status rdb_read_functions(struct bytes payload, const struct rdb_visito
  * too short for a footer, its version is not supported, or the checksum is wrong. Accepts the
  * checksum 0 from RDB version 15 of Redis on, because Redis 8.10 may leave the checksum out. */
 bool rdb_payload_open(struct bytes payload, struct bytes *body, int *version);
-
-#endif

@@ -1,8 +1,7 @@
 /* rdb_visitor: the interface between the reader of RDB and its caller: one callback for each part
  * of a value, and the ways in which a reading can end. rdb_write.h takes the parts of values in the
  * same structs. */
-#ifndef PROTO_RDB_RDB_VISITOR_H
-#define PROTO_RDB_RDB_VISITOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -170,5 +169,3 @@ struct rdb_error {
     uint64_t offset; /* where the damaged part begins */
     char text[160];  /* one printable line; empty if there is no error */
 };
-
-#endif

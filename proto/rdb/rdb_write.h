@@ -6,8 +6,7 @@
  *     rdb_writer_field(&writer, one, value);
  *     rdb_writer_field(&writer, two, value);
  *     if (!rdb_writer_end(&writer, &payload)) ... */
-#ifndef PROTO_RDB_RDB_WRITE_H
-#define PROTO_RDB_RDB_WRITE_H
+#pragma once
 
 #include "proto/rdb/rdb_visitor.h"
 #include "store/mem/buffer.h"
@@ -116,5 +115,3 @@ enum {
     RDB_OWN_TEXT = 0x80,
     RDB_OWN_PACKED = 0x81,
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* reader: the state and the helper functions that the files of the reader share. Private to this
  * folder. A function that returns false has set the error, with its status and text. */
-#ifndef PROTO_RDB_READER_H
-#define PROTO_RDB_READER_H
+#pragma once
 
 #include "proto/rdb/packing.h"
 #include "proto/rdb/rdb_visitor.h"
@@ -127,5 +126,3 @@ bool rdb_get_module_number(struct rdb_reader *reader, bool annotated, uint64_t *
 bool rdb_get_module_string(struct rdb_reader *reader, bool annotated, struct buffer *scratch,
                            struct bytes *text);
 bool rdb_get_module_end(struct rdb_reader *reader, bool annotated);
-
-#endif

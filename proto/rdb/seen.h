@@ -6,8 +6,7 @@
  * Members are spread by extendible hashing (Fagin, Nievergelt, Pippenger and Strong 1979): a bucket
  * of 16 KiB that is half full splits in two. An ordinary hash table would now and then rehash all
  * members in one call. */
-#ifndef PROTO_RDB_SEEN_H
-#define PROTO_RDB_SEEN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ enum rdb_seen_result { RDB_SEEN_NEW, RDB_SEEN_BEFORE, RDB_SEEN_NO_MEMORY };
 enum rdb_seen_result rdb_seen_add(struct rdb_seen *seen, struct bytes member);
 void rdb_seen_clear(struct rdb_seen *seen); /* for the next value */
 void rdb_seen_drop(struct rdb_seen *seen);
-
-#endif

@@ -1,8 +1,7 @@
 /* source: reads the bytes of a file or payload in order, from memory or through a read function,
  * and computes their checksum. Buffers grow as bytes arrive, so that a forged length allocates
  * little memory. */
-#ifndef PROTO_RDB_SOURCE_H
-#define PROTO_RDB_SOURCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,5 +59,3 @@ bool rdb_source_fetch(struct rdb_source *source, uint64_t len, struct buffer *sc
                       struct bytes *bytes);
 
 bool rdb_source_skip(struct rdb_source *source, uint64_t len);
-
-#endif

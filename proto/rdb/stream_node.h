@@ -11,8 +11,7 @@
  *       n, name, value, ...        without SAME_NAMES
  *       value 1, ... value n       with SAME_NAMES
  *       count                      of the entry's items before this one */
-#ifndef PROTO_RDB_STREAM_NODE_H
-#define PROTO_RDB_STREAM_NODE_H
+#pragma once
 
 #include "proto/rdb/packing.h"
 #include "proto/rdb/rdb_visitor.h"
@@ -44,5 +43,3 @@ void rdb_node_begin(struct rdb_node *node, struct rdb_stream_id master, struct r
  * that the whole node is correct. */
 enum rdb_step rdb_node_next(struct rdb_node *node, struct rdb_stream_entry *entry);
 void rdb_node_drop(struct rdb_node *node);
-
-#endif

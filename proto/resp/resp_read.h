@@ -5,8 +5,7 @@
  *
  * The caller owns one contiguous input buffer that starts with the request being parsed. Arguments
  * are stored as offsets, because the buffer may grow and move between calls. */
-#ifndef PROTO_RESP_RESP_READ_H
-#define PROTO_RESP_RESP_READ_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -79,5 +78,3 @@ struct resp_lifted {
  * the bytes of the argument that have arrived from the input, so that the bytes after the argument
  * follow at `offset`. In the complete request this argument is empty. */
 struct resp_lifted resp_reader_lift(struct resp_reader *reader);
-
-#endif

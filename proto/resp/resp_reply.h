@@ -3,8 +3,7 @@
  * Scripts and the module receive replies as nodes (the sink of resp_write.h). The parser serves
  * tests, tools, and resp_splice: a reply that was written as text before it goes to a sink. Texts
  * in nodes are borrowed from the input. */
-#ifndef PROTO_RESP_RESP_REPLY_H
-#define PROTO_RESP_RESP_REPLY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,5 +60,3 @@ void resp_reply_drop(struct resp_reply *reply);
  * nested more than 128 deep is REPLY_MALFORMED. After REPLY_PARTIAL the next call starts again at
  * byte 0, so for a large reply wait until most of it has arrived. */
 enum resp_reply_status resp_reply_parse(struct resp_reply *reply, const char *input, size_t len);
-
-#endif

@@ -2,8 +2,7 @@
  * commands need not. Every function appends to an outbuf, unless the writer is mute or over its
  * limit, or passes the reply to a sink; none fails. A function that begins an aggregate announces
  * the number of elements; the caller must then write exactly that many. */
-#ifndef PROTO_RESP_RESP_WRITE_H
-#define PROTO_RESP_RESP_WRITE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -77,5 +76,3 @@ void resp_named_next(struct resp_writer *w);
 struct resp_writer resp_writer_to(const struct resp_writer *w, struct outbuf *part);
 /* Appends the contents of `part` and empties it. */
 void resp_splice(struct resp_writer *w, struct outbuf *part);
-
-#endif

@@ -10,8 +10,7 @@
  * May use: conf proto/resp server/engine/acl server/base server/cmd/call server/net
  * server/engine/observe server/disk server/engine/react server/replica server/replica/stream
  * server/engine server/script server/net/tls store/. */
-#ifndef SERVER_ADMIN_ADMIN_H
-#define SERVER_ADMIN_ADMIN_H
+#pragma once
 
 #include "conf/conf.h"
 #include "server/admin/memory_figures.h"
@@ -220,5 +219,3 @@ struct admin {
 
 /* Adds all groups to the table. */
 void admin_add_all(struct admin *admin, const struct admin_parts *parts);
-
-#endif

@@ -1,7 +1,6 @@
 /* cluster_nodes: the subcommands that describe an emulated cluster: SLOTS, SHARDS, NODES, INFO.
  * Call them only if the cluster is emulated; context: struct cluster_context. */
-#ifndef SERVER_ADMIN_CLUSTER_NODES_H
-#define SERVER_ADMIN_CLUSTER_NODES_H
+#pragma once
 
 struct call;
 
@@ -9,5 +8,3 @@ void cluster_reply_slots(struct call *call);
 void cluster_reply_shards(struct call *call);
 void cluster_reply_nodes(struct call *call);
 void cluster_reply_info(struct call *call);
-
-#endif

@@ -1,7 +1,6 @@
 /* compat: the server and the version that HELLO, INFO and LOLWUT report (option compat-version).
  * Clients decide by these which features they use. */
-#ifndef SERVER_ADMIN_COMPAT_H
-#define SERVER_ADMIN_COMPAT_H
+#pragma once
 
 struct conf;
 
@@ -12,5 +11,3 @@ struct compat {
 };
 
 const struct compat *compat_of(const struct conf *conf);
-
-#endif

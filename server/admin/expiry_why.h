@@ -1,7 +1,6 @@
 /* expiry_why: answers EXPIRY WHY: who set the deadline of a key or member, and what ended the key
  * or member. The metrics port shows the same answer on a page. */
-#ifndef SERVER_ADMIN_EXPIRY_WHY_H
-#define SERVER_ADMIN_EXPIRY_WHY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -45,5 +44,3 @@ struct why_sink {
 /* Passes the answer to the sink. Changes nothing: expired data that has not been removed yet is
  * reported as overdue. */
 void expiry_why_answer(const struct why_question *question, const struct why_sink *sink);
-
-#endif

@@ -1,7 +1,6 @@
 /* memory_figures: how much memory each part uses, for MEMORY STATS and for INFO's section Memory.
  * Depends on the parts that own memory. */
-#ifndef SERVER_ADMIN_MEMORY_FIGURES_H
-#define SERVER_ADMIN_MEMORY_FIGURES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -51,5 +50,3 @@ void memory_figures(const struct memory_context *context, struct memory_figures 
 size_t memory_figures_at_start(const struct memory_context *context);
 
 double memory_ratio(size_t value, size_t to); /* 0 if `to` is 0 */
-
-#endif

@@ -1,7 +1,6 @@
 /* activation: takes over the listening sockets that the service manager has opened for the daemon,
  * as sd_listen_fds(3) does. Learns of them from environment variables. */
-#ifndef SERVER_BASE_ACTIVATION_H
-#define SERVER_BASE_ACTIVATION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,5 +22,3 @@ struct activation {
  * variables, so that a second call finds none. Returns false with the reason in `why` if the daemon
  * can't serve one of the sockets; the daemon must then not start. */
 bool activation_take(struct activation *taken, char *why, size_t size);
-
-#endif

@@ -1,8 +1,7 @@
 /* clock: the only code that reads clocks. Wall time is for deadlines; it can be held and moved by
  * DEBUG CLOCK and, with the option `clock stepped`, by the command CLOCK. Monotonic time is for
  * spans inside the server. */
-#ifndef SERVER_BASE_CLOCK_H
-#define SERVER_BASE_CLOCK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -57,5 +56,3 @@ int64_t clock_mono_usec(void);
 int64_t clock_quick_usec(const struct clock *clock);
 /* Compares the counter with the clock. Returns the monotonic time. */
 int64_t clock_mark(struct clock *clock);
-
-#endif

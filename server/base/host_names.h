@@ -1,8 +1,7 @@
 /* host_names: keeps the addresses of host names that were resolved ahead, for later steps that
  * can't wait, such as opening listening sockets. Depends on resolver. A numeric address needs no
  * resolving, and is not kept. */
-#ifndef SERVER_BASE_HOST_NAMES_H
-#define SERVER_BASE_HOST_NAMES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ void host_names_forget(struct host_names *names);
 
 /* Returns the address at this index with a port. */
 struct sockaddr_storage host_name_at(const struct host_name *name, unsigned index, uint16_t port);
-
-#endif

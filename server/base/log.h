@@ -1,8 +1,7 @@
 /* log: writes lines with a level, as text or as JSON, to a file or to standard output, and also to
  * syslog if configured. Never waits for a reader of the output or for syslog: lines are dropped
  * instead. If the output is the systemd journal, lines carry its priorities. */
-#ifndef SERVER_BASE_LOG_H
-#define SERVER_BASE_LOG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ static inline const char *log_plural(uint64_t count)
 {
     return count == 1 ? "" : "s";
 }
-
-#endif

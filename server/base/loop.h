@@ -1,8 +1,7 @@
 /* loop: readiness, timers and signals, on top of libevent. A turn of the loop waits, runs the
  * callbacks that are ready, and then runs the end-of-turn hooks in the order in which they were
  * added. */
-#ifndef SERVER_BASE_LOOP_H
-#define SERVER_BASE_LOOP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -62,5 +61,3 @@ void loop_timer_free(struct loop_timer *timer);
 
 void loop_on_signal(struct loop *loop, int signal, void (*fire)(void *ctx), void *ctx);
 void loop_on_turn_end(struct loop *loop, void (*hook)(void *ctx), void *ctx);
-
-#endif

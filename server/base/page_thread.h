@@ -1,13 +1,10 @@
 /* page_thread: a thread that touches memory before it is used. Otherwise a request would wait until
  * the kernel, or a hypervisor below it, has found and cleared a huge page. Depends on slabs. At
  * most one per process. */
-#ifndef SERVER_BASE_PAGE_THREAD_H
-#define SERVER_BASE_PAGE_THREAD_H
+#pragma once
 
 struct page_thread;
 
 /* Returns NULL with errno if it can't start; memory is then touched when it is first used. */
 struct page_thread *page_thread_new(void);
 void page_thread_free(struct page_thread *thread);
-
-#endif

@@ -1,7 +1,6 @@
 /* process: what concerns the whole process: the limit on open files, the number of cores, running
  * in the background, the pid file, random ids, and messages to systemd. */
-#ifndef SERVER_BASE_PROCESS_H
-#define SERVER_BASE_PROCESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,5 +31,3 @@ bool process_random_hex(char *to, size_t digits);
 bool process_notify(const char *state);
 /* As process_notify, but gives up instead of waiting. */
 bool process_notify_now(const char *state);
-
-#endif

@@ -4,8 +4,7 @@
  * getaddrinfo can't be cancelled, so a search that was dropped runs to its end, and then its result
  * is freed. At most 8 searches of a resolver run at a time, dropped ones included. Call all
  * functions from the loop's thread. */
-#ifndef SERVER_BASE_RESOLVER_H
-#define SERVER_BASE_RESOLVER_H
+#pragma once
 
 #include <netdb.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ void resolver_free(struct resolver *resolver); /* does not wait for a running se
 int resolver_begin(struct resolver *resolver, const char *host, int64_t port);
 /* Cancels the call of `found` for the search that runs, if any. */
 void resolver_drop(struct resolver *resolver);
-
-#endif

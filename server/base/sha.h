@@ -1,7 +1,6 @@
 /* sha: SHA-1 and SHA-256 in hexadecimal digits, for the names of scripts, redis.sha1hex and
  * passwords. Allocates no memory, so it never fails. Depends on OpenSSL. */
-#ifndef SERVER_BASE_SHA_H
-#define SERVER_BASE_SHA_H
+#pragma once
 
 #include "store/base/bytes.h"
 
@@ -10,5 +9,3 @@ enum { SHA1_HEX_LEN = 40, SHA256_HEX_LEN = 64 };
 /* Write this many lower-case digits; sha1_hex adds a NUL. O(len) */
 void sha1_hex(struct bytes text, char hex[SHA1_HEX_LEN + 1]);
 void sha256_hex(struct bytes text, char hex[SHA256_HEX_LEN]);
-
-#endif

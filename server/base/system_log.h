@@ -1,8 +1,7 @@
 /* system_log: sends lines to syslog's socket. Unlike syslog(3) it never waits, so that a syslog
  * daemon that hangs can't stop this one: if the socket does not accept a line at once, the line is
  * lost. Separate from log.h because <syslog.h> uses the same names for other values. */
-#ifndef SERVER_BASE_SYSTEM_LOG_H
-#define SERVER_BASE_SYSTEM_LOG_H
+#pragma once
 
 #include <time.h>
 
@@ -13,5 +12,3 @@ void system_log_close(void);
 /* Sends a line with a priority of syslog: 4 warning, 5 notice, 6 info, 7 debug. Connects again if
  * the syslog daemon was restarted. */
 void system_log_line(int priority, time_t now, const char *text);
-
-#endif

@@ -1,6 +1,5 @@
 /* thread: starts threads that leave signals to the main thread. Depends on pthreads. */
-#ifndef SERVER_BASE_THREAD_H
-#define SERVER_BASE_THREAD_H
+#pragma once
 
 #include <pthread.h>
 
@@ -12,5 +11,3 @@ int thread_start(pthread_t *thread, void *(*run)(void *ctx), void *ctx);
 void thread_wake(int event);
 /* For that thread, after it has woken: resets the eventfd, which must be non-blocking. */
 void thread_woken(int event);
-
-#endif

@@ -1,7 +1,6 @@
 /* tzdata: reads the system's files of time zones as bytes; store/calendar knows their format. The
  * folder is that of the environment variable TZDIR, as for libc, or /usr/share/zoneinfo. */
-#ifndef SERVER_BASE_TZDATA_H
-#define SERVER_BASE_TZDATA_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -11,5 +10,3 @@
  * longer than such files are. The caller must have checked that the name does not lead out of the
  * folder. */
 bool tzdata_read(const char *name, struct buffer *file);
-
-#endif

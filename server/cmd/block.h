@@ -9,8 +9,7 @@
  *     if (!find_source(call, TYPE_LIST, 1, call->argc - 2, &source)) return;
  *     if (source.entry == NULL) { block_on(call, &(struct block_request){ ... }); return; }
  *     ... pop from source.entry, reply */
-#ifndef SERVER_CMD_BLOCK_H
-#define SERVER_CMD_BLOCK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ void run_multi_pop(struct call *call, enum type type, const char *front, const c
  * timeout. */
 int find_pop_keys(int argc, const struct bytes *argv, int *positions);
 int find_blocking_pop_keys(int argc, const struct bytes *argv, int *positions);
-
-#endif

@@ -8,8 +8,7 @@
  * shortest complete file of commands.
  *
  * May use: proto/resp server/cmd/call store/. */
-#ifndef SERVER_CMD_CMD_H
-#define SERVER_CMD_CMD_H
+#pragma once
 
 #include "server/cmd/call/command.h"
 
@@ -19,5 +18,3 @@ extern const struct command_group set_scan_commands, hash_scan_commands, zset_sc
 /* Adds all groups to the table. Their context is longest_string, the maximum length of a string
  * (proto-max-bulk-len), which must outlive the table. */
 void cmd_add_all(struct commands *commands, const int64_t *longest_string);
-
-#endif

@@ -1,6 +1,5 @@
 /* numkeys: finds the keys of commands that have a numkeys argument. */
-#ifndef SERVER_CMD_NUMKEYS_H
-#define SERVER_CMD_NUMKEYS_H
+#pragma once
 
 #include "store/base/bytes.h"
 
@@ -8,5 +7,3 @@
  * the positions of these keys and returns their number, or -1 if argument i is invalid. See
  * command_count_keys. */
 int numkeys_find(int argc, const struct bytes *argv, int i, int *positions);
-
-#endif

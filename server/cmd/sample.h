@@ -1,7 +1,6 @@
 /* sample: random elements of a set or a hash, for SRANDMEMBER and HRANDFIELD. ZRANDMEMBER has its
  * own way to draw, and uses only sample_read_count and SAMPLE_DRAWS_MAX. */
-#ifndef SERVER_CMD_SAMPLE_H
-#define SERVER_CMD_SAMPLE_H
+#pragma once
 
 #include "server/cmd/call/call.h"
 
@@ -16,5 +15,3 @@ enum { SAMPLE_DRAWS_MAX = 1 << 24 };
  * for hashes, replies with pairs of name and value. The object must not be empty. Expected
  * O(|count|). */
 void sample_reply(struct call *call, const struct object *object, int64_t count, bool with_values);
-
-#endif

@@ -1,7 +1,6 @@
 /* scan: the common part of SCAN, SSCAN, HSCAN, ZSCAN, REDE.SCAN and KEYS: cursor, MATCH and COUNT,
  * and the reply. The reply is collected first, because it begins with the number of items. */
-#ifndef SERVER_CMD_SCAN_H
-#define SERVER_CMD_SCAN_H
+#pragma once
 
 #include "server/cmd/call/call.h"
 
@@ -41,5 +40,3 @@ void scan_give_double(struct scan *scan, double item);
 
 void scan_reply(struct scan *scan);       /* replies with the cursor and the items */
 void scan_reply_items(struct scan *scan); /* replies with the items */
-
-#endif

@@ -1,8 +1,7 @@
 /* check: finds errors in options that the table of options can't find, because that table knows
  * neither commands nor users: errors in lines about commands and users and, for --check-config, in
  * the files that options name. Depends on acl and tls. */
-#ifndef SERVER_DAEMON_CHECK_H
-#define SERVER_DAEMON_CHECK_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -17,5 +16,3 @@ bool check_files(const struct conf *conf, struct conf_error *error);
  * find errors. */
 const char *check_renames(const char *lines);
 const char *check_users(const char *lines); /* for conf.users_fault: tries `user` lines */
-
-#endif

@@ -1,7 +1,6 @@
 /* lifecycle: the daemon's life: reports that the daemon is ready or can't start, applies changed
  * options, reacts to signals, and stops. Depends on process, log, persist and loop. */
-#ifndef SERVER_DAEMON_LIFECYCLE_H
-#define SERVER_DAEMON_LIFECYCLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ void lifecycle_stop(struct parts *parts);
 /* Call when the loop has stopped: saves the backlog for replicas, closes the journal and removes
  * the pid file. Returns false if some changes could not be written to disk. */
 bool lifecycle_end(struct parts *parts);
-
-#endif

@@ -1,7 +1,6 @@
 /* parts: the parts of the running daemon. Only for server/daemon/ and main.c, which make and
  * connect them. Every other file receives the parts that it needs from its caller. */
-#ifndef SERVER_DAEMON_PARTS_H
-#define SERVER_DAEMON_PARTS_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -76,5 +75,3 @@ struct parts {
     struct conf_shutdown stop_how; /* how lifecycle_stop stops: with or without a snapshot */
     bool stops; /* a signal asked to stop: stop at the end of the turn, after any script */
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* policy_lines: the `policy` lines of the configuration. Each has the arguments of a POLICY SET. */
-#ifndef SERVER_DAEMON_POLICY_LINES_H
-#define SERVER_DAEMON_POLICY_LINES_H
+#pragma once
 
 struct txn;
 
@@ -9,5 +8,3 @@ struct txn;
 const char *policy_lines_fault(const char *lines);
 /* Sets the policies of the lines, except those with an existing name. The lines must be valid. */
 void policy_lines_set(struct txn *txn, const char *lines);
-
-#endif

@@ -1,6 +1,5 @@
 /* reload: applies changes to the configuration file on SIGHUP. Depends on conf and reopen. */
-#ifndef SERVER_DAEMON_RELOAD_H
-#define SERVER_DAEMON_RELOAD_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -21,5 +20,3 @@ bool reload_waits(struct parts *parts);
  * Logs which options have changed and which need a restart, and notifies the service manager. Do
  * not call while data is being loaded or a script runs. */
 void reload_options(struct parts *parts);
-
-#endif

@@ -1,8 +1,7 @@
 /* reopen: applies changed addresses, ports, tls-replication and dir, and checks whether maxclients
  * is possible. These options are separate from others because applying them may fail. Depends on
  * net, http, tls and persist. */
-#ifndef SERVER_DAEMON_REOPEN_H
-#define SERVER_DAEMON_REOPEN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ bool reopen_prepares(void *parts, const struct config_wish *wishes, size_t count
 
 /* Listens for HTTP if metrics-port is not 0. On failure, returns false with the reason in `why`. */
 bool reopen_http(struct parts *parts, char *why, size_t size);
-
-#endif

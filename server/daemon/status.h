@@ -1,7 +1,6 @@
 /* status: writes one line about the daemon's state, which `systemctl status` shows. Depends on
  * counts of the daemon's parts. */
-#ifndef SERVER_DAEMON_STATUS_H
-#define SERVER_DAEMON_STATUS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -11,5 +10,3 @@ struct parts;
  * the log" if the journal can't be written. During long work writes the progress instead: "Loading:
  * 43%, about 12 s left". Truncates the text to `size`. */
 void status_write(const struct parts *parts, char *text, size_t size);
-
-#endif

@@ -1,8 +1,7 @@
 /* supervisor: sends messages to the service manager, as sd_notify(3) does: that the daemon is
  * ready, reloads or stops; a line about its state; keep-alives for the watchdog; and requests for
  * more time if starting or stopping takes long. Depends on process and the loop. */
-#ifndef SERVER_DAEMON_SUPERVISOR_H
-#define SERVER_DAEMON_SUPERVISOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ void supervisor_live(struct supervisor *supervisor, int64_t now_usec);
 bool supervisor_wants_work(const struct supervisor *supervisor, int64_t now_usec);
 /* Sends a keep-alive and a line about the state, and asks for another minute to start or stop. */
 void supervisor_work(struct supervisor *supervisor, int64_t now_usec, const char *text);
-
-#endif

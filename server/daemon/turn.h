@@ -1,7 +1,6 @@
 /* turn: the work of each turn of the loop, of each second, of turns during loading, and of turns
  * inside a long script. Depends on net, engine, persist, replication and script. */
-#ifndef SERVER_DAEMON_TURN_H
-#define SERVER_DAEMON_TURN_H
+#pragma once
 
 #include "server/script/script.h"
 
@@ -20,5 +19,3 @@ void turn_loading(void *parts);
 void turn_working(void *parts);
 /* Returns the callbacks that run turns inside a long-running script, for struct scripting. */
 struct busy_wiring turn_busy(struct parts *parts);
-
-#endif

@@ -1,7 +1,6 @@
 /* wiring: makes the parts of the daemon, connects them, and loads the data. Depends on the
  * constructors of all parts. */
-#ifndef SERVER_DAEMON_WIRING_H
-#define SERVER_DAEMON_WIRING_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -12,5 +11,3 @@ struct parts;
 bool wiring_make(struct parts *parts);
 /* Frees all parts, even if wiring_make has failed. */
 void wiring_free(struct parts *parts);
-
-#endif

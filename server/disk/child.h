@@ -1,7 +1,6 @@
 /* child: a forked process that writes the data as of the fork, while the parent continues. Depends
  * on the clock. The caller decides what the child writes, and to which file. */
-#ifndef SERVER_DISK_CHILD_H
-#define SERVER_DISK_CHILD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ struct child_outcome {
 };
 /* Collects the result of a child that has ended. Returns false if no child has. */
 bool child_ended(struct child *child, struct child_outcome *outcome);
-
-#endif

@@ -5,8 +5,7 @@
  * journal is in a folder of the same name with BESIDE appended, and stays there even after Redis'
  * files are removed. manifest_sweep, which deletes files, thus never runs in a folder with files of
  * Redis. */
-#ifndef SERVER_DISK_DATA_FOLDER_H
-#define SERVER_DISK_DATA_FOLDER_H
+#pragma once
 
 #include "conf/conf.h"
 #include "server/disk/format/manifest.h"
@@ -30,5 +29,3 @@ bool data_folder_find_import(const struct conf *conf, char path[DISK_PATH_MAX], 
  * a manifest. */
 bool data_folder_load_manifest(struct manifest *manifest, const char *path,
                                enum manifest_found *found, char why[MANIFEST_WHY_MAX]);
-
-#endif

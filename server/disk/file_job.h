@@ -4,8 +4,7 @@
  *
  * While the function runs, it owns the data that it uses, and it must not call mem, which is
  * single-threaded. Call the functions below from the loop's thread. */
-#ifndef SERVER_DISK_FILE_JOB_H
-#define SERVER_DISK_FILE_JOB_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -26,5 +25,3 @@ bool file_job_ended(struct file_job *job, int *error);
 /* Waits until the function has ended, but leaves its result to file_job_ended. On return the caller
  * sees everything that the function has written. No effect if no function runs. */
 void file_job_await(struct file_job *job);
-
-#endif

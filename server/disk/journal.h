@@ -36,8 +36,7 @@
  * wait, for 4 ms at a time. Writing back in pieces takes a tenth more CPU time, but less than a
  * millisecond at a time, and the main thread's own writes wait at most 0.05 ms for a sync (measured
  * on ext4). */
-#ifndef SERVER_DISK_JOURNAL_H
-#define SERVER_DISK_JOURNAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -166,5 +165,3 @@ struct journal_report {
     bool sync_running;
 };
 struct journal_report journal_report(const struct journal *journal);
-
-#endif

@@ -1,8 +1,7 @@
 /* load: decides which files hold the data, and loads them: the journal, a snapshot, or files of
  * Redis to import. Depends on the formats, data_folder and the store. Does not open the journal for
  * writing: the only change that it makes to files is to cut off a journal's torn end. */
-#ifndef SERVER_DISK_LOAD_H
-#define SERVER_DISK_LOAD_H
+#pragma once
 
 #include "server/disk/format/manifest.h"
 #include "server/disk/format/replay.h"
@@ -49,5 +48,3 @@ bool load_at_start(struct load *load);
 /* Load the journal's files, or a snapshot, again. Fail as load_at_start does. */
 bool load_journal_again(struct load *load);
 bool load_snapshot_again(struct load *load, const char *path);
-
-#endif

@@ -16,8 +16,7 @@
  *
  * To change the format, use another first byte, RDB_OWN_PACKED + 1, and keep reading the old
  * formats. */
-#ifndef SERVER_DISK_PAYLOAD_H
-#define SERVER_DISK_PAYLOAD_H
+#pragma once
 
 #include "store/base/bytes.h"
 #include "store/type/object.h"
@@ -43,5 +42,3 @@ enum payload_status {
 /* Reads a payload. With PAYLOAD_WHOLE, sets *object, which the caller owns and which is empty only
  * if it is a stream. O(n) */
 enum payload_status payload_read(struct bytes payload, struct object *object);
-
-#endif

@@ -11,8 +11,7 @@
  * continues; the kernel copies the pages that the parent changes meanwhile. A rewrite of the
  * journal starts a new segment, writes a base of the data before it, then deletes the older files
  * (doc/durability.md). */
-#ifndef SERVER_DISK_PERSIST_H
-#define SERVER_DISK_PERSIST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -108,5 +107,3 @@ bool persist_reload(struct persist *persist, bool as_is, char *why, size_t size)
 struct persist_report persist_report(struct persist *persist);
 /* Asserts that the states of rewrite, journal and child agree. O(1) */
 void persist_check(const struct persist *persist);
-
-#endif

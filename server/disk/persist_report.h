@@ -1,8 +1,7 @@
 /* persist_report: the outcomes of a request to save or rewrite, and the figures of persistence for
  * INFO, the metrics port and the status line. saver fills in its own figures, persist the
  * others. */
-#ifndef SERVER_DISK_PERSIST_REPORT_H
-#define SERVER_DISK_PERSIST_REPORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,5 +56,3 @@ struct persist_report {
     uint64_t syncs, journal_failures; /* syncs; failures of writes and syncs */
     int64_t last_sync_usec;           /* how long the last sync of the journal took */
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* persist_wiring: what the parts of this folder know of the server. */
-#ifndef SERVER_DISK_PERSIST_WIRING_H
-#define SERVER_DISK_PERSIST_WIRING_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -34,5 +33,3 @@ struct persist_wiring {
     void (*files_done)(void *ctx);
     void *ctx;
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* progress: measures how far a long task has come, and estimates the time left, for INFO, the log
  * and the service manager. Depends on the log. */
-#ifndef SERVER_DISK_PROGRESS_H
-#define SERVER_DISK_PROGRESS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -24,5 +23,3 @@ struct progress_report progress_report(const struct progress *progress, int64_t 
 
 /* Logs the progress at most every five seconds, beginning five seconds after the start. */
 void progress_log(struct progress *progress, int64_t now_usec);
-
-#endif

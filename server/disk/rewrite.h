@@ -46,8 +46,7 @@
  *               that is possible
  *     TRIED     the result was not used yet
  *     NOTE    T the journal was closed: the thread notes in the manifest that it is synced */
-#ifndef SERVER_DISK_REWRITE_H
-#define SERVER_DISK_REWRITE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -155,5 +154,3 @@ void rewrite_sweep_now(struct rewrite *rewrite);
 
 /* Asserts what the table above says. `journal` is NULL if it is off. */
 void rewrite_check(const struct rewrite *rewrite, const struct journal *journal);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Knows what was saved and when, but neither records nor positions of the journal, which belongs to
  * the caller (persist.c). */
-#ifndef SERVER_DISK_SAVER_H
-#define SERVER_DISK_SAVER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -82,5 +81,3 @@ void saver_report(const struct saver *saver, const struct journal *journal,
                   struct persist_report *report);
 /* Asserts that the states of rewrite and child agree. O(1) */
 void saver_check(const struct saver *saver, const struct journal *journal);
-
-#endif

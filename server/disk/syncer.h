@@ -6,8 +6,7 @@
  * and a later order of the same kind replaces or extends it: a sync covers everything written
  * before it begins. The thread neither allocates nor frees memory, and blocks all signals. Call all
  * functions from the loop's thread. */
-#ifndef SERVER_DISK_SYNCER_H
-#define SERVER_DISK_SYNCER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ struct syncer_report {
     int error;       /* errno of a sync; no other sync runs until this report was taken */
 };
 struct syncer_report syncer_take(struct syncer *syncer);
-
-#endif

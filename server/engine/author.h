@@ -1,6 +1,5 @@
 /* author: keeps the store's trail in step with its option, and names sessions to it. */
-#ifndef SERVER_ENGINE_AUTHOR_H
-#define SERVER_ENGINE_AUTHOR_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -10,5 +9,3 @@
  * option is 0. If the option has changed, the trail begins empty. Returns false if memory runs out;
  * the trail is then unchanged. */
 bool author_configure(struct engine *engine);
-
-#endif

@@ -4,8 +4,7 @@
  * share one time budget, which bounds the delay of the next request however much work is left. Why
  * not a thread? It would need locks around all data. Depends on the clock; each slice is a callback
  * of the module that owns the work. */
-#ifndef SERVER_ENGINE_BACKGROUND_H
-#define SERVER_ENGINE_BACKGROUND_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ void background_serve_with(struct background *background, bool (*serve)(void *ct
 bool background_turn(struct background *background);
 /* Is work left, so that the next turn must start without sleeping? */
 bool background_is_left(const struct background *background);
-
-#endif

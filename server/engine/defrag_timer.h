@@ -2,8 +2,7 @@
  * clients nearly all of the time. No slice runs while other background work is left. None runs
  * while a child process shares the memory, either, because the kernel would copy each page that
  * defragmentation touches. */
-#ifndef SERVER_ENGINE_DEFRAG_TIMER_H
-#define SERVER_ENGINE_DEFRAG_TIMER_H
+#pragma once
 
 #include "server/base/clock.h"
 #include "server/base/loop.h"
@@ -21,5 +20,3 @@ void defrag_timer_second(struct defrag_timer *timer);
 /* Returns the work to add to the background. */
 struct background_work defrag_timer_work(struct defrag_timer *timer);
 const struct defrag *defrag_timer_state(const struct defrag_timer *timer);
-
-#endif

@@ -25,8 +25,7 @@
  *
  * May use: conf proto/resp server/engine/acl server/base server/cmd/call server/engine/observe
  * server/disk server/engine/react store/. */
-#ifndef SERVER_ENGINE_ENGINE_H
-#define SERVER_ENGINE_ENGINE_H
+#pragma once
 
 #include "conf/conf.h"
 #include "server/base/clock.h"
@@ -128,5 +127,3 @@ void engine_call(struct engine *engine, struct call *call);
 /* For client-side caching: notes that the client may now cache the keys that the call has read. For
  * a script, call once for each command that the script calls. */
 void engine_note_reads(struct engine *engine, struct call *call);
-
-#endif

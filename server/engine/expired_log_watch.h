@@ -1,8 +1,7 @@
 /* expired_log_watch: reports in the daemon's log which keys a policy's EXPIRED TO can't write to,
  * because they are of another type than the policy's log. Depends on the store's policies and
  * counters. */
-#ifndef SERVER_ENGINE_EXPIRED_LOG_WATCH_H
-#define SERVER_ENGINE_EXPIRED_LOG_WATCH_H
+#pragma once
 
 #include <stdint.h>
 
@@ -16,5 +15,3 @@ struct expired_log_watch {
 
 /* Call each second. Reports new errors, at most once a minute. */
 void expired_log_watch_second(struct expired_log_watch *watch, const struct store *store);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Commands called by scripts pass other gates (server/script/host.c), which share the predicates
  * below. */
-#ifndef SERVER_ENGINE_GATES_H
-#define SERVER_ENGINE_GATES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -26,5 +25,3 @@ bool gates_is_stale(const struct engine *engine);
 
 /* Replies with the error for calls that are refused while a script is busy. */
 void gates_fail_busy(const struct engine *engine, struct call *call);
-
-#endif

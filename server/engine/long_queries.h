@@ -2,8 +2,7 @@
  * the background computes the answer. Queries are answered one at a time, in order of arrival,
  * because computing several together would finish none of them earlier. Queries that turn out to be
  * short are answered by the commands themselves. */
-#ifndef SERVER_ENGINE_LONG_QUERIES_H
-#define SERVER_ENGINE_LONG_QUERIES_H
+#pragma once
 
 #include "proto/resp/resp_write.h"
 #include "server/base/clock.h"
@@ -27,5 +26,3 @@ void long_queries_ask(struct long_queries *queries, struct session *session,
                       const struct long_query_kind *kind, void *question);
 /* A slice of background work: calls `work` of the first query. Returns false if no query waits. */
 bool long_queries_run(void *queries, size_t amount);
-
-#endif

@@ -1,7 +1,6 @@
 /* memory_limit: applies maxmemory: evicts keys, before a call and in the background, and decides
  * which calls are refused. Depends on the engine and on store/sweep/evict. */
-#ifndef SERVER_ENGINE_MEMORY_LIMIT_H
-#define SERVER_ENGINE_MEMORY_LIMIT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,5 +23,3 @@ bool memory_limit_refuses(struct engine *engine, const struct call *call, unsign
  * below maxmemory. Returns false if nothing is left to evict, or if eviction is suspended: during a
  * pause, on a replica, while data is loaded, and while a script is busy. */
 bool memory_limit_evict(struct engine *engine, size_t most);
-
-#endif

@@ -1,7 +1,6 @@
 /* multi: the queue of commands that a session has sent since MULTI. Stores copies of the calls'
  * arguments, and runs the calls at EXEC. */
-#ifndef SERVER_ENGINE_MULTI_H
-#define SERVER_ENGINE_MULTI_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ void multi_each(struct session *session, void (*visit)(void *ctx, const struct c
                 void *ctx);
 /* Runs the queue in the transaction of EXEC, replies with one array, and drops the queue. */
 void multi_run(struct engine *engine, struct call *exec);
-
-#endif

@@ -20,8 +20,7 @@
  *
  * Knows neither sockets nor the limits: server/net reports what a client has read. A struct of
  * zeros is valid: no client lags. */
-#ifndef SERVER_ENGINE_PACE_H
-#define SERVER_ENGINE_PACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,5 +61,3 @@ bool pace_holds(struct pace *pace, msec now);
 msec pace_until(const struct pace *pace);
 /* Call when the system clock was set: moves the ends, so that waits keep their lengths. */
 void pace_clock_set(struct pace *pace, msec by);
-
-#endif

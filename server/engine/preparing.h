@@ -3,8 +3,7 @@
  * the session waits: its request stays in the input, and is tried again whenever a thread has
  * finished something. If the client leaves, nothing must be undone. EXEC waits for what the
  * commands of its queue need. The row of a command defines what it needs (`prepares`). */
-#ifndef SERVER_ENGINE_PREPARING_H
-#define SERVER_ENGINE_PREPARING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,5 +22,3 @@ bool preparing_delays(struct preparing_list *list, const struct call *call);
 /* Call when a thread has finished something: wakes all waiting sessions, whose requests are then
  * tried again. */
 void preparing_ended(struct preparing_list *list);
-
-#endif

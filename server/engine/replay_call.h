@@ -1,8 +1,7 @@
 /* replay_call: runs a command of a Redis AOF, or of the stream of a Redis master, without a client
  * and without lazy expiry. A command of an AOF causes no notifications; a command of a stream does.
  * Depends on commands and sessions; knows neither files nor connections. */
-#ifndef SERVER_ENGINE_REPLAY_CALL_H
-#define SERVER_ENGINE_REPLAY_CALL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -17,5 +16,3 @@ bool replay_call(struct engine *engine, unsigned *db, int argc, const struct byt
  * contain PUBLISH and SPUBLISH. The caller handles MULTI and EXEC. */
 bool replay_call_in(const struct commands *commands, struct txn *txn, unsigned *db, int argc,
                     const struct bytes *argv);
-
-#endif

@@ -1,6 +1,5 @@
 /* rights: checks calls against the ACL and records refusals. Depends on the engine's parts. */
-#ifndef SERVER_ENGINE_RIGHTS_H
-#define SERVER_ENGINE_RIGHTS_H
+#pragma once
 
 #include "server/cmd/call/call.h"
 #include "server/cmd/call/error.h"
@@ -20,5 +19,3 @@ enum acl_verdict rights_check(struct engine *engine, struct call *call, enum acl
 /* Returns the error of a refusal, which names the command. */
 enum error rights_error(enum acl_verdict verdict);
 void rights_fail(struct call *call, enum acl_verdict verdict);
-
-#endif

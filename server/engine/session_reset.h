@@ -1,6 +1,5 @@
 /* session_reset: ends a session's MULTI, WATCH, subscriptions and login, and clears its fields. */
-#ifndef SERVER_ENGINE_SESSION_RESET_H
-#define SERVER_ENGINE_SESSION_RESET_H
+#pragma once
 
 struct pubsub;
 struct session;
@@ -10,5 +9,3 @@ struct watch;
  * `changed`, `has_gone`, the outbuf, the state, last_command, last_parent, and the effect of CLIENT
  * REPLY SKIP. */
 void session_reset(struct session *session, struct watch *watch, struct pubsub *pubsub);
-
-#endif

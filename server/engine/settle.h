@@ -9,8 +9,7 @@
  * one. A delayed session costs nothing until its key is done. Then the sessions are woken in order,
  * and their requests, which stayed in the input buffer, are parsed again. A key in the queue is
  * always finished, even if no session waits for it any more, and even during CLIENT PAUSE. */
-#ifndef SERVER_ENGINE_SETTLE_H
-#define SERVER_ENGINE_SETTLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ bool settle_slice(struct settle *settle, size_t amount);
 
 size_t settle_count(const struct settle *settle); /* number of delayed sessions; 0 if NULL */
 void settle_check(const struct settle *settle);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * The timer is a timerfd on the wall clock with an absolute time, because that is exact and also
  * fires when the clock is set. */
-#ifndef SERVER_ENGINE_STORE_WORK_H
-#define SERVER_ENGINE_STORE_WORK_H
+#pragma once
 
 #include "server/base/clock.h"
 #include "server/base/loop.h"
@@ -27,5 +26,3 @@ msec store_work_next(const struct store_work *work);
  * one earlier. AT_ONCE starts it without sleeping. */
 #define AT_ONCE INT64_MIN
 void store_work_wake_at(struct store_work *work, msec due);
-
-#endif

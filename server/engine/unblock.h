@@ -1,7 +1,6 @@
 /* unblock: runs the command of a blocked client again when its key becomes ready, through an effect
  * or because an element is due, and replies to the client when its timeout passes. */
-#ifndef SERVER_ENGINE_UNBLOCK_H
-#define SERVER_ENGINE_UNBLOCK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,5 +33,3 @@ bool unblock_client(struct engine *engine, struct session *session, bool with_er
 void unblock_with_error(struct engine *engine, struct session *session, enum error error);
 /* Call when the server becomes a replica: sends an error to a blocked session and closes it. */
 void unblock_and_close(struct engine *engine, struct session *session);
-
-#endif

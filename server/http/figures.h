@@ -1,7 +1,6 @@
 /* figures: the numbers that the metrics port shows, and the table of their names. All are read at
  * one instant, from the reports that INFO also reads; nothing is counted here. */
-#ifndef SERVER_HTTP_FIGURES_H
-#define SERVER_HTTP_FIGURES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -58,5 +57,3 @@ struct figure {
 };
 size_t figure_count(void);
 const struct figure *figure_at(size_t index);
-
-#endif

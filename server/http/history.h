@@ -1,8 +1,7 @@
 /* history: the last five minutes of a few rates, and the lateness of expiry in the last minute. The
  * server keeps them, and not the page, so that a newly opened page shows its charts at once. The
  * caller runs the timer. */
-#ifndef SERVER_HTTP_HISTORY_H
-#define SERVER_HTTP_HISTORY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ size_t history_slot(const struct history *history, size_t index);
  * older copy is subtracted. */
 void history_minute(const struct history *history, const struct histogram *now,
                     struct histogram *minute);
-
-#endif

@@ -24,8 +24,7 @@
  * May use: conf server/engine/acl server/admin server/admin/client server/base server/cmd/call
  * server/net server/engine/observe server/disk server/engine/react server/replica
  * server/replica/stream server/engine server/script server/net/tls store/. */
-#ifndef SERVER_HTTP_HTTP_H
-#define SERVER_HTTP_HTTP_H
+#pragma once
 
 #include <stddef.h>
 
@@ -47,5 +46,3 @@ bool http_update(struct http *http, const struct host_names *names, char *why, s
 void http_close(struct http *http);
 /* Returns the background work that counts keys for the port. */
 struct background_work http_work(struct http *http);
-
-#endif

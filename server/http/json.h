@@ -2,8 +2,7 @@
  *
  * In the functions below, `name` is the name of the member inside an object, a constant without
  * special characters; inside an array it is NULL. */
-#ifndef SERVER_HTTP_JSON_H
-#define SERVER_HTTP_JSON_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ void json_bool(struct json *json, const char *name, bool value);
 void json_null(struct json *json, const char *name);
 /* A byte that is not part of a UTF-8 character is written as \xHH, with a visible backslash. */
 void json_text(struct json *json, const char *name, struct bytes value);
-
-#endif

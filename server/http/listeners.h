@@ -1,7 +1,6 @@
 /* listeners: the listening sockets of the metrics port. A file of its own because libevent, which
  * it includes, and the store each define a type "event". */
-#ifndef SERVER_HTTP_LISTENERS_H
-#define SERVER_HTTP_LISTENERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,5 +15,3 @@ struct host_names;
 bool listeners_open(struct evhttp *server, const struct host_names *names, const char *bind,
                     int port, char *why, size_t why_size);
 void listeners_close(struct evhttp *server); /* stops listening; connections stay */
-
-#endif

@@ -1,8 +1,7 @@
 /* login: decides who may read the metrics port, by HTTP's Basic authentication (RFC 7617) with the
  * users of the client port. The port shows what INFO, EXPIRY FORECAST and SLOWLOG GET show, so a
  * user needs permission for these commands and to read all keys. */
-#ifndef SERVER_HTTP_LOGIN_H
-#define SERVER_HTTP_LOGIN_H
+#pragma once
 
 #include "server/engine/acl/acl.h"
 #include "store/base/bytes.h"
@@ -21,5 +20,3 @@ enum login login_check(const struct acl *acl, struct bytes authorization);
 /* Decodes padded base64 (RFC 4648). Returns the length, or -1 if the text is not base64 or decodes
  * to more than `size` bytes. */
 int login_decode(struct bytes text, char *to, int size);
-
-#endif

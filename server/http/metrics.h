@@ -1,6 +1,5 @@
 /* metrics: the text of /metrics, from the figures, the histograms and the survey. */
-#ifndef SERVER_HTTP_METRICS_H
-#define SERVER_HTTP_METRICS_H
+#pragma once
 
 #include "server/http/figures.h"
 #include "server/http/survey.h"
@@ -8,5 +7,3 @@
 /* Appends the text. O(databases + commands called + dehydrators reported). */
 void metrics_write(struct outbuf *out, const struct server_context *context,
                    const struct figures_http *http, const struct survey *survey);
-
-#endif

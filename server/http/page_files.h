@@ -1,7 +1,6 @@
 /* page_files: the files of the page, from server/http/page/. They are built into the daemon, so
  * that it needs no files at run time. */
-#ifndef SERVER_HTTP_PAGE_FILES_H
-#define SERVER_HTTP_PAGE_FILES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -14,5 +13,3 @@ struct page_file {
 
 /* Finds a file by its path in an address, such as "/page.js". */
 bool page_file_find(struct bytes path, struct page_file *file);
-
-#endif

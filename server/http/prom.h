@@ -3,8 +3,7 @@
  *
  * A family is a metric's name with its type and help; its samples must follow at once. Fractions
  * have up to six decimals, so spans of time are exact to the microsecond. */
-#ifndef SERVER_HTTP_PROM_H
-#define SERVER_HTTP_PROM_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -51,5 +50,3 @@ void prom_histogram(struct prom *prom, const struct prom_labels *labels,
 /* Writes a number as prom_real does, without a NUL; returns its length, at most PROM_REAL_MAX. */
 enum { PROM_REAL_MAX = 40 };
 size_t prom_print_real(char *to, double value);
-
-#endif

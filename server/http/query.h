@@ -1,7 +1,6 @@
 /* query: the parameters behind the '?' of an address, such as key=a%20b&db=3, in the format
  * application/x-www-form-urlencoded (WHATWG). Knows nothing about the server. */
-#ifndef SERVER_HTTP_QUERY_H
-#define SERVER_HTTP_QUERY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,5 +11,3 @@
  * Returns false if the query has no such parameter. A '%' without two hexadecimal digits behind it
  * stays as it is. */
 bool query_find(struct bytes query, struct bytes name, char *to, struct bytes *value);
-
-#endif

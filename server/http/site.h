@@ -1,7 +1,6 @@
 /* site: turns a request to the metrics port into its reply. Knows neither sockets nor libevent;
  * http.c, which knows both, calls it. */
-#ifndef SERVER_HTTP_SITE_H
-#define SERVER_HTTP_SITE_H
+#pragma once
 
 #include "server/admin/admin.h"
 #include "server/http/figures.h"
@@ -44,5 +43,3 @@ struct site_header {
 extern const struct site_header site_headers[];
 /* Returns an additional header for replies with this status, or NULL. */
 const struct site_header *site_status_header(int status);
-
-#endif

@@ -1,6 +1,5 @@
 /* state: the text of /state.json, which the page draws. Its fields may change with the page. */
-#ifndef SERVER_HTTP_STATE_H
-#define SERVER_HTTP_STATE_H
+#pragma once
 
 #include "server/http/figures.h"
 #include "server/http/history.h"
@@ -11,5 +10,3 @@
 void state_write(struct outbuf *out, const struct server_context *context,
                  const struct figures_http *http, const struct survey *survey,
                  const struct history *history);
-
-#endif

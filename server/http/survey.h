@@ -5,8 +5,7 @@
  * A survey begins on demand, but only when the last one has been over for a second, and for twenty
  * times as long as it worked. So surveys take at most a twentieth of the server's time, however
  * many keys there are. The last complete result stays until the next survey is complete. */
-#ifndef SERVER_HTTP_SURVEY_H
-#define SERVER_HTTP_SURVEY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -80,5 +79,3 @@ void survey_groups(const struct survey *survey, msec now,
  * metrics-dehydrators-max, and those whose names are not UTF-8 or are longer than SURVEY_NAME_MAX
  * bytes. */
 size_t survey_omitted(const struct survey *survey);
-
-#endif

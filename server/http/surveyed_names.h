@@ -1,7 +1,6 @@
 /* surveyed_names: a sorted list of those names that match a pattern, limited to the first ones.
  * Depends on byte strings. */
-#ifndef SERVER_HTTP_SURVEYED_NAMES_H
-#define SERVER_HTTP_SURVEYED_NAMES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,5 +30,3 @@ bool surveyed_names_fit(const struct surveyed_names *names, struct bytes key);
  * one makes way. No effect if the name is listed already. O(log n), or O(n) if it is added */
 void surveyed_names_note(struct surveyed_names *names, unsigned db, struct bytes key);
 bool surveyed_names_has(const struct surveyed_names *names, unsigned db, struct bytes key);
-
-#endif

@@ -1,8 +1,7 @@
 /* visitors: the connections of the metrics port: limits their number, their duration, and the bytes
  * read from each. Depends on libevent's bufferevents and the settings of TLS; knows nothing of
  * HTTP. */
-#ifndef SERVER_HTTP_VISITORS_H
-#define SERVER_HTTP_VISITORS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -44,5 +43,3 @@ bool delayed_full(const struct delayed *delayed);
  * later. `delayed` must not be full; `reason` must be a constant. */
 void delayed_add(struct delayed *delayed, struct evhttp_request *request, int status,
                  const char *reason);
-
-#endif

@@ -1,6 +1,5 @@
 /* why: the text of /why.json: the answer of EXPIRY WHY, for the page's search field. */
-#ifndef SERVER_HTTP_WHY_H
-#define SERVER_HTTP_WHY_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -10,5 +9,3 @@
 /* Appends the answer for the key, the member (optional) and the db (default 0) in the query. If
  * there is no answer, appends the reason as text and returns false. */
 bool why_write(struct outbuf *out, const struct server_context *context, struct bytes query);
-
-#endif

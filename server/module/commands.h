@@ -1,8 +1,7 @@
 /* commands: registers our commands in the host: those of dehydrators under their own names, and
  * those of sets, hashes and sorted sets with the prefix "E.". Depends on lent_keys and
  * due_values. */
-#ifndef SERVER_MODULE_COMMANDS_H
-#define SERVER_MODULE_COMMANDS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -10,5 +9,3 @@
 
 /* Registers the types and the commands. Returns false if the host refused. */
 bool commands_start(RedisModuleCtx *ctx);
-
-#endif

@@ -3,8 +3,7 @@
  * A slice takes at most half a millisecond, or longer if clients write faster than that can follow.
  * Between slices, one timer wakes the loop for the next deadline. Depends on keys/, values/ and
  * policies/. */
-#ifndef SERVER_MODULE_SLICES_H
-#define SERVER_MODULE_SLICES_H
+#pragma once
 
 #include "server/module/api/redis_api.h"
 #include "server/module/keys/volatile_keys.h"
@@ -15,5 +14,3 @@ bool slices_start(RedisModuleCtx *ctx);
 
 /* For EXPIRED.STATS and INFO. */
 const struct volatile_keys *slices_volatile_keys(void);
-
-#endif

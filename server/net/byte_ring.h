@@ -7,8 +7,7 @@
  * other core a cache miss. A record is contiguous; if it does not fit before the end of the ring,
  * it is put at the beginning, and the space before the end is skipped. The algorithm is Lamport's
  * queue ("Proving the Correctness of Multiprocess Programs", 1977). */
-#ifndef SERVER_NET_BYTE_RING_H
-#define SERVER_NET_BYTE_RING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ void *byte_ring_take(struct byte_ring *ring, size_t *len);
 bool byte_ring_any(struct byte_ring *ring);
 /* Returns the room of all taken records to the other thread. */
 void byte_ring_release(struct byte_ring *ring);
-
-#endif

@@ -4,8 +4,7 @@
  * In each turn of the loop, each connection reads a bounded number of bytes, so that no client can
  * starve the others. The complete requests in these bytes run, and their replies are sent at the
  * end of the turn, with one system call per connection and one write to the journal for all. */
-#ifndef SERVER_NET_CLIENT_H
-#define SERVER_NET_CLIENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -129,5 +128,3 @@ void clients_check(struct clients *clients);
 /* Closes the victim's connection at the end of the turn or, if the victim is the caller `self`,
  * after the reply to its request. */
 void clients_kill(struct clients *clients, struct session *victim, const struct session *self);
-
-#endif

@@ -11,8 +11,7 @@
  * Because an unfinished handshake uses memory, each lane limits how many may be in progress; its
  * other connections wait before their first step. The socket of a waiting connection is not polled,
  * so waiting costs no CPU. */
-#ifndef SERVER_NET_HANDSHAKES_H
-#define SERVER_NET_HANDSHAKES_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/queue.h>
@@ -69,5 +68,3 @@ enum shaken { SHAKEN_DONE, SHAKEN_WAITS, SHAKEN_REFUSED, SHAKEN_CLOSED };
 enum shaken handshake_step(struct handshakes *handshakes, struct handshake *handshake,
                            struct tls *tls, int fd, struct tls_connection **conn,
                            char why[HANDSHAKE_WHY]);
-
-#endif

@@ -5,8 +5,7 @@
  * arrives in the usual buffer, which grows with what is received. Then the argument moves to a
  * block of the announced length, and the rest is read into that block, which can become a value as
  * it is. Only the first request in the buffer can have such an argument. */
-#ifndef SERVER_NET_INPUT_H
-#define SERVER_NET_INPUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -75,5 +74,3 @@ void input_place_big(const struct input *input, struct bytes *argv);
 /* Copies a big argument back between the other bytes, so that its request can be parsed again.
  * If memory runs out, loses the argument and returns false. */
 bool input_join(struct input *input);
-
-#endif

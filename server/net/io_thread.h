@@ -5,8 +5,7 @@
  *
  * The two sides share only what this header shows: two rings, an eventfd for each side, and some
  * flags and numbers of each thread and socket. Comments say which side writes each of them. */
-#ifndef SERVER_NET_IO_THREAD_H
-#define SERVER_NET_IO_THREAD_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -124,5 +123,3 @@ struct served {
  * `peer` is as for handshake_init. */
 void served_init(struct served *socket, struct io_thread *thread, int fd, struct tls *tls,
                  const char *peer);
-
-#endif

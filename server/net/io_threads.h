@@ -16,8 +16,7 @@
  * the server.
  *
  * The functions below are for the main thread. */
-#ifndef SERVER_NET_IO_THREADS_H
-#define SERVER_NET_IO_THREADS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -77,5 +76,3 @@ bool io_socket_waits_to_shake(const struct io_socket *socket);
 /* Returns the memory of a socket. The TLS state and unsent bytes of an anonymous owner are not
  * included: shared.h counts them, because threads allocate them without telling the owner. */
 size_t io_socket_bytes(const struct io_socket *socket);
-
-#endif

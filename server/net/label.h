@@ -1,6 +1,5 @@
 /* label: the text by which the log names a client. Depends on sessions. */
-#ifndef SERVER_NET_LABEL_H
-#define SERVER_NET_LABEL_H
+#pragma once
 
 #include "server/cmd/call/session.h"
 
@@ -9,5 +8,3 @@ struct label {
     char text[256];
 };
 struct label label_of(const struct session *session);
-
-#endif

@@ -11,8 +11,7 @@
  *   client before expired events fill its output up to the hard limit (server/engine/pace.h).
  * - Logins. A client whose login has failed receives no replies and runs no requests until its
  *   penalty ends. Other clients are not delayed. */
-#ifndef SERVER_NET_LIMITS_H
-#define SERVER_NET_LIMITS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -145,5 +144,3 @@ struct limits_tally {
 /* Asserts that the connection agrees with its session, and adds it to the tally. */
 void limits_check(const struct limits *limits, struct limits_tally *tally);
 void all_limits_check(const struct all_limits *all, const struct limits_tally *tally);
-
-#endif

@@ -22,8 +22,7 @@
  *
  * May use: conf proto/resp server/engine/acl server/base server/cmd/call server/engine/observe
  * server/disk server/engine/react server/engine server/net/tls store/. */
-#ifndef SERVER_NET_NET_H
-#define SERVER_NET_NET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,5 +50,3 @@ struct net *net_open(struct loop *loop, const struct conf *conf, struct clients 
 bool net_update(struct net *net, const struct host_names *names, char *why, size_t why_size);
 /* Stops listening and removes the unix socket, unless the service manager passed it. */
 void net_close(struct net *net);
-
-#endif

@@ -1,7 +1,6 @@
 /* protected_mode: with `protected-mode yes`, refuses clients from other machines while the default
  * user needs no password, as in Redis. Depends on the options and the users. */
-#ifndef SERVER_NET_PROTECTED_MODE_H
-#define SERVER_NET_PROTECTED_MODE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -14,5 +13,3 @@ bool peer_is_loopback(const char *peer);
  * server without users. */
 const char *protected_mode_refusal(const struct conf *conf, const struct acl *acl, const char *peer,
                                    bool unix_socket);
-
-#endif

@@ -10,8 +10,7 @@
  * of these together, so that the waits for memory overlap (store/lookahead.h), and run the requests
  * in the order of their arrival. A request that can't run now stays in its connection's input, with
  * everything that came after it, and is parsed again later. */
-#ifndef SERVER_NET_REQUESTS_H
-#define SERVER_NET_REQUESTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -169,5 +168,3 @@ struct requests_tally {
  * run. Adds the connection to the tally, which all_requests_check compares with the lists. */
 void requests_check(const struct requests *requests, struct requests_tally *tally);
 void all_requests_check(const struct all_requests *all, const struct requests_tally *tally);
-
-#endif

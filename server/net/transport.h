@@ -4,8 +4,7 @@
  *
  * All three are read and written like a non-blocking socket, so the owner does not see which it
  * is. */
-#ifndef SERVER_NET_TRANSPORT_H
-#define SERVER_NET_TRANSPORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -112,5 +111,3 @@ size_t transport_bytes(const struct transport *transport); /* memory, without th
  * all_transports.to_read_on; pass the number of those to all_transports_check. */
 bool transport_check(const struct transport *transport);
 void all_transports_check(const struct all_transports *all, size_t reading_on);
-
-#endif

@@ -13,8 +13,7 @@
  * the file obsolete.
  *
  * The file is not synced: the checksum reveals bytes lost in a power failure. */
-#ifndef SERVER_REPLICA_BACKLOG_FILE_H
-#define SERVER_REPLICA_BACKLOG_FILE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -31,5 +30,3 @@ bool backlog_file_read(const char *path, const struct stream_position *position,
                        struct backlog *backlog);
 /* Removes the file, unless it is another program's. */
 void backlog_file_remove(const char *path);
-
-#endif

@@ -7,8 +7,7 @@
  * Then this server follows that replica, and asks it to become the master (PSYNC ... FAILOVER). The
  * reply, or an abort, ends the pause: paused writes run if the failover was aborted, or else fail
  * because this server is now a replica. */
-#ifndef SERVER_REPLICA_FAILOVER_H
-#define SERVER_REPLICA_FAILOVER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -80,5 +79,3 @@ void failover_turn(struct failover *failover);
 void failover_answered(struct failover *failover, bool accepted);
 /* Must the stream stay without PINGs, because a replica has limited time to catch up? */
 bool failover_wants_silence(const struct failover *failover);
-
-#endif

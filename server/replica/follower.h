@@ -11,8 +11,7 @@
  *
  * A transaction (between MULTI and EXEC, or between empty lines) is applied only once it is
  * complete. */
-#ifndef SERVER_REPLICA_FOLLOWER_H
-#define SERVER_REPLICA_FOLLOWER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,5 +53,3 @@ const char *follower_error(const struct follower *follower);
 /* Returns the number of commands that were skipped, as Redis skips them, because they failed or do
  * not exist here. The log contains their names. */
 uint64_t follower_failed(const struct follower *follower);
-
-#endif

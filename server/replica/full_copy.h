@@ -4,8 +4,7 @@
  * The bytes stay in memory until every reader has received them. While more than FULL_COPY_AHEAD
  * bytes wait, the pipe is not read: a slow reader slows down the child instead of filling
  * memory. */
-#ifndef SERVER_REPLICA_FULL_COPY_H
-#define SERVER_REPLICA_FULL_COPY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -67,5 +66,3 @@ struct full_copy_report {
     int64_t fork_usec;
 };
 struct full_copy_report full_copy_report(const struct full_copy *copy);
-
-#endif

@@ -10,8 +10,7 @@
  *     old id, 1100      old id up to 1000, then new    full copy: its bytes 1000 to 1099 differ
  *
  * A master that restarts does the same: its files contain id and offset (stream_position.h). */
-#ifndef SERVER_REPLICA_HISTORY_H
-#define SERVER_REPLICA_HISTORY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ bool history_had(const struct history *history, const char *id, uint64_t offset)
 /* Can a peer continue with this history if it has received all bytes of the stream `id` before
  * `offset`? */
 bool history_has(const struct history *history, const char *id, uint64_t offset);
-
-#endif

@@ -3,8 +3,7 @@
  * link's owner loads copies and applies the stream.
  *
  * The bytes of the stream stay in the link until the owner has applied them. */
-#ifndef SERVER_REPLICA_LINK_H
-#define SERVER_REPLICA_LINK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -106,5 +105,3 @@ void link_want_more(struct link *link, bool on);
 void link_acknowledge(struct link *link, uint64_t applied, uint64_t synced);
 /* Keeps the master from giving up while a copy is being loaded. */
 void link_keep_alive(struct link *link);
-
-#endif

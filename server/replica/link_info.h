@@ -1,7 +1,6 @@
 /* link_info: describes the link to the master like a client, for CLIENT LIST. Depends on
  * replication. */
-#ifndef SERVER_REPLICA_LINK_INFO_H
-#define SERVER_REPLICA_LINK_INFO_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -17,5 +16,3 @@ struct link_info {
 
 /* Returns false unless a master's stream is being received. */
 bool link_info_read(struct link_info *it, const struct replication *replication);
-
-#endif

@@ -1,6 +1,5 @@
 /* link_state: the struct behind link.h. Only for link.c and link_handshake.c. */
-#ifndef SERVER_REPLICA_LINK_STATE_H
-#define SERVER_REPLICA_LINK_STATE_H
+#pragma once
 
 #include "server/base/resolver.h"
 #include "server/replica/link.h"
@@ -54,5 +53,3 @@ void link_send_words(struct link *link, const char *const *words);
 void link_ask(struct link *link);
 /* Handles the line that replies to it, and continues with the next step. */
 void link_answer(struct link *link, const char *line);
-
-#endif

@@ -10,8 +10,7 @@
  * which it lags. A replica that lags by more than client-output-buffer-limit allows is closed; but
  * the hard limit is at least repl-backlog-size, and does not count a single turn's bytes if these
  * alone exceed it. */
-#ifndef SERVER_REPLICA_REPLICAS_H
-#define SERVER_REPLICA_REPLICAS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -138,5 +137,3 @@ struct forks {
     int64_t last_usec; /* the time that the last one blocked the loop */
 };
 struct forks replicas_forks(const struct replicas *replicas, const struct persist_report *persist);
-
-#endif

@@ -1,7 +1,6 @@
 /* replicas_state: the structs behind replicas.h. Only for replicas.c, which keeps the list of
  * replicas and sends the stream, and replica_copies.c, which sends full copies. */
-#ifndef SERVER_REPLICA_REPLICAS_STATE_H
-#define SERVER_REPLICA_REPLICAS_STATE_H
+#pragma once
 
 #include <sys/queue.h>
 #include <sys/uio.h>
@@ -80,5 +79,3 @@ void replica_copies_update(struct replicas *all);
 /* Fills in the bytes to send to a replica that is COPYING, as `peek` of struct client_source. */
 int replica_copies_peek(const struct replica *replica, struct iovec *chunks, int max);
 void replica_copies_sent(struct replica *replica, size_t len);
-
-#endif

@@ -4,8 +4,7 @@
  * A master makes the stream (feed). A replica passes its master's stream on to its own replicas
  * byte by byte, so that an offset means the same on all servers. A replica that is promoted
  * continues the stream from its current offset under a new id (history). */
-#ifndef SERVER_REPLICA_REPLICATION_H
-#define SERVER_REPLICA_REPLICATION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -100,5 +99,3 @@ struct replication_report {
     uint64_t failed_commands, full_copies;
 };
 struct replication_report replication_report(const struct replication *replication);
-
-#endif

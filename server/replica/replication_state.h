@@ -1,7 +1,6 @@
 /* replication_state: the struct behind replication.h. Only for replication.c, replication_load.c
  * and replication_restart.c. */
-#ifndef SERVER_REPLICA_REPLICATION_STATE_H
-#define SERVER_REPLICA_REPLICATION_STATE_H
+#pragma once
 
 #include "server/replica/follower.h"
 #include "server/replica/replication.h"
@@ -64,5 +63,3 @@ void replication_acknowledge_again(void *replication);
 void replication_delay_copy(struct replication *r);
 /* Call when the link may have ended: delays the next copy if one was promised. */
 void replication_note_lost_copy(struct replication *r);
-
-#endif

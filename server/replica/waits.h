@@ -1,7 +1,6 @@
 /* waits: the clients that WAIT and WAITAOF block until enough replicas have acknowledged the
  * clients' writes. Depends on blocked clients, replicas and the journal's position. */
-#ifndef SERVER_REPLICA_WAITS_H
-#define SERVER_REPLICA_WAITS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ void waits_turn(struct waits *waits);
 bool waits_any(const struct waits *waits);
 
 void waits_reply(struct resp_writer *out, const struct wait_for *what, const struct waited *waited);
-
-#endif

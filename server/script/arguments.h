@@ -1,8 +1,7 @@
 /* arguments: KEYS and ARGV, the globals of scripts. A short script would spend much of its time on
  * making these two tables and collecting them, so the next script reuses them unless a script has
  * changed them. Each call of a function uses new tables, because a library may keep them. */
-#ifndef SERVER_SCRIPT_ARGUMENTS_H
-#define SERVER_SCRIPT_ARGUMENTS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -37,5 +36,3 @@ void arguments_hide(struct arguments *arguments);
 
 /* Pushes a new table. */
 void arguments_push(lua_State *lua, const struct bytes *texts, int count);
-
-#endif

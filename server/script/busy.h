@@ -15,8 +15,7 @@
  * These wait for the end of the script: expiry, eviction, policies, reclaiming, defragmentation,
  * blocked clients and their timeouts, delayed and paused clients, invalidations, messages of the
  * open transaction, new child processes, and the wall clock. */
-#ifndef SERVER_SCRIPT_BUSY_H
-#define SERVER_SCRIPT_BUSY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -61,5 +60,3 @@ void busy_end(struct running *running);
 bool busy_stop(struct running *running);
 /* Replies to SCRIPT KILL and FUNCTION KILL. */
 void busy_kill(struct running *running, struct call *call, bool function);
-
-#endif

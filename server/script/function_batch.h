@@ -1,7 +1,6 @@
 /* function_batch: adds libraries to the data set, all of them or none: one for FUNCTION LOAD, any
  * number for FUNCTION RESTORE. Depends on functions and on the store's write path. */
-#ifndef SERVER_SCRIPT_FUNCTION_BATCH_H
-#define SERVER_SCRIPT_FUNCTION_BATCH_H
+#pragma once
 
 #include "server/script/functions.h"
 #include "store/txn/txn.h"
@@ -27,5 +26,3 @@ bool function_batch_fits(struct function_batch *batch, const struct libraries *l
                          bool replace);
 /* Changes the data set. The batch must fit; afterwards it has only its codes. */
 void function_batch_apply(struct function_batch *batch, struct txn *txn);
-
-#endif

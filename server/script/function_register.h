@@ -1,7 +1,6 @@
 /* function_register: redis.register_function, which a library calls while it loads to add its
  * functions. Depends on Lua and the table of functions. */
-#ifndef SERVER_SCRIPT_FUNCTION_REGISTER_H
-#define SERVER_SCRIPT_FUNCTION_REGISTER_H
+#pragma once
 
 #include <luajit-2.1/lua.h>
 
@@ -11,5 +10,3 @@
  * that is NULL; `loading` must live as long as the state. Its errors are tables whose field `err`
  * is Redis' message. The callback of a function is kept as a reference in Lua's registry. */
 void function_register_push(lua_State *lua, struct function_library **loading);
-
-#endif

@@ -1,8 +1,7 @@
 /* function_table: finds the functions of compiled libraries by name. Knows no Lua: a callback is a
  * number that the caller interprets. As in Redis 7.0, names of functions are case-insensitive and
  * unique among all libraries; names of libraries are case-sensitive. */
-#ifndef SERVER_SCRIPT_FUNCTION_TABLE_H
-#define SERVER_SCRIPT_FUNCTION_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -75,5 +74,3 @@ void function_table_take(struct function_table *table, struct function_library *
 /* Removes a library of the table and frees it. */
 void function_table_remove(struct function_table *table, struct function_library *library);
 void function_table_clear(struct function_table *table);
-
-#endif

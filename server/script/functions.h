@@ -4,8 +4,7 @@
  * Libraries change in the store first, by a command, a load or a replay. functions_sync then
  * compiles those that have changed. The others are left alone, and so keep the values of their
  * variables. */
-#ifndef SERVER_SCRIPT_FUNCTIONS_H
-#define SERVER_SCRIPT_FUNCTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,5 +51,3 @@ void functions_install(struct functions *functions, struct function_library *lib
 void functions_table_init(struct functions *functions, struct function_table *table);
 
 size_t functions_bytes(const struct functions *functions); /* without Lua's memory */
-
-#endif

@@ -5,8 +5,7 @@
  * A guard is an empty table that a script sees in place of the real one. Its metatable finds fields
  * in the real table, and refuses new ones. Functions that ignore metatables (next, pairs, rawget,
  * rawset, setmetatable, table.insert ...) are replaced with functions that know guards. */
-#ifndef SERVER_SCRIPT_GUARDS_H
-#define SERVER_SCRIPT_GUARDS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -23,5 +22,3 @@ void guards_wrap(lua_State *lua);
 bool guards_push_real(lua_State *lua, int index);
 /* Makes the metatable at the top refuse new fields of its table, and hides it from scripts. */
 void guards_seal(lua_State *lua);
-
-#endif

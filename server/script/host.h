@@ -1,8 +1,7 @@
 /* host: runs the commands that a script calls, inside the transaction of the call that runs the
  * script. Each command passes the checks that Redis makes for commands of scripts, in Redis' order.
  * Depends on engine; knows no Lua. */
-#ifndef SERVER_SCRIPT_HOST_H
-#define SERVER_SCRIPT_HOST_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -43,5 +42,3 @@ bool host_may_call(const struct host *host, struct command_ref command, int argc
 /* Runs one command of the script and writes the reply to `out`. Returns false if the reply is an
  * error. argc must be at least 1. */
 bool host_call(struct host *host, int argc, const struct bytes *argv, struct resp_writer *out);
-
-#endif

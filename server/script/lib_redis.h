@@ -1,7 +1,6 @@
 /* lib_redis: the table `redis` that scripts see. Depends on host, which runs commands, and on
  * lua_reply, which turns their replies into Lua values. */
-#ifndef SERVER_SCRIPT_LIB_REDIS_H
-#define SERVER_SCRIPT_LIB_REDIS_H
+#pragma once
 
 #include "server/script/host.h"
 #include "server/script/lua/interpreter.h"
@@ -20,5 +19,3 @@ struct lib_redis {
 /* Pushes the table; `lib` must live as long as the state. */
 void lib_redis_open(struct lib_redis *lib);
 void lib_redis_drop(struct lib_redis *lib);
-
-#endif

@@ -9,8 +9,7 @@
  *     error      {err=}        verbatim string   {verbatim_string={string=, format=}}
  *     null       false         map               {map={}}
  *                              set               {set={member=true}} */
-#ifndef SERVER_SCRIPT_LUA_REPLY_H
-#define SERVER_SCRIPT_LUA_REPLY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -53,5 +52,3 @@ void lua_push_error(lua_State *lua, const char *text);
  * whose reply exceeds `limit` bytes (0 for no limit), nothing is written: returns true, with the
  * text of the error at the top. */
 bool lua_write_reply(lua_State *lua, struct resp_writer *out, int version, size_t limit);
-
-#endif

@@ -8,8 +8,7 @@
  *   - `return redis.name(...)` and `return error(...)`, which return one value or none, unless the
  *     text uses these names in another way, perhaps for functions of its own;
  *   - those of the chunk itself, if its caller uses only the first value. */
-#ifndef SERVER_SCRIPT_RETURNS_H
-#define SERVER_SCRIPT_RETURNS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ struct returns_reader {
 };
 /* Returns the next piece; an empty one is the end. */
 struct bytes returns_read(struct returns_reader *reader);
-
-#endif

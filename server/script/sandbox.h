@@ -1,8 +1,7 @@
 /* sandbox: the globals that scripts see: the safe functions of Lua 5.1, in tables that scripts
  * can't change. Also compiles scripts, so that they see these globals. Depends on LuaJIT's
  * libraries, ours and guards; knows no command. */
-#ifndef SERVER_SCRIPT_SANDBOX_H
-#define SERVER_SCRIPT_SANDBOX_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -27,5 +26,3 @@ int sandbox_refuse_missing(lua_State *lua);
  * the caller uses only the first value that the chunk returns: errors in its return statements can
  * then name their line (returns.h). */
 bool sandbox_compile(lua_State *lua, struct bytes text, const char *chunk_name, bool first_only);
-
-#endif

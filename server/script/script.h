@@ -20,8 +20,7 @@
  * May use: conf proto/rdb proto/resp server/engine/acl server/base server/cmd/call server/cmd
  * server/engine/observe server/disk/effect server/disk/format server/engine/react server/engine
  * server/script/lua store/. */
-#ifndef SERVER_SCRIPT_SCRIPT_H
-#define SERVER_SCRIPT_SCRIPT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -95,5 +94,3 @@ void script_show_to_monitors(struct call *call);
 
 /* The context of both groups is a struct scripting. */
 extern const struct command_group script_commands, function_commands;
-
-#endif

@@ -1,8 +1,7 @@
 /* scripts: the compiled scripts, found by their text or by its SHA-1. Scripts of SCRIPT LOAD are
  * kept until SCRIPT FLUSH; of those that only EVAL has sent, the SCRIPTS_KEPT most recently used
  * ones are kept. Depends on sandbox. */
-#ifndef SERVER_SCRIPT_SCRIPTS_H
-#define SERVER_SCRIPT_SCRIPTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,5 +54,3 @@ void scripts_end(struct scripts *scripts, struct script *script);
 void scripts_flush(struct scripts *scripts);
 
 size_t scripts_bytes(const struct scripts *scripts);
-
-#endif

@@ -1,7 +1,6 @@
 /* shebang: reads the first line of a script, such as "#!lua flags=no-writes,allow-oom", and lists
  * the flags. For the first line of a library, see server/disk/effect/library_header.h. */
-#ifndef SERVER_SCRIPT_SHEBANG_H
-#define SERVER_SCRIPT_SHEBANG_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -21,5 +20,3 @@ extern const struct script_flag_name {
     const char *name;
     unsigned flag;
 } script_flag_names[];
-
-#endif

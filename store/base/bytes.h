@@ -1,7 +1,6 @@
 /* bytes: a borrowed view of a byte string, with its order, equality and glob patterns. The bytes
  * may include NULs, and no NUL follows them. */
-#ifndef STORE_BASE_BYTES_H
-#define STORE_BASE_BYTES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,5 +43,3 @@ int bytes_compare(struct bytes a, struct bytes b);
 /* Matches glob patterns as Redis' KEYS does: * ? [a-c] [^x] \x. Takes O(pattern * text) even for a
  * pattern with many stars, which would make a recursive matcher exponential. */
 bool bytes_match(struct bytes pattern, struct bytes text);
-
-#endif

@@ -3,8 +3,7 @@
  * of their own. There are two exceptions: the sparse form of a HyperLogLog and the blocks of a
  * stream really change at these limits. As in Redis, a new limit applies to values that grow
  * afterwards. */
-#ifndef STORE_BASE_ENCODING_LIMITS_H
-#define STORE_BASE_ENCODING_LIMITS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -18,5 +17,3 @@ struct encoding_limits {
 
 /* The limits of all stores of the process; initially Redis' defaults. */
 extern struct encoding_limits encoding_limits;
-
-#endif

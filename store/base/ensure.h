@@ -1,8 +1,7 @@
 /* ensure: assertions that print values, and are enabled in every build. Example:
  *
  *     ensure(d->slot < ag->count, "slot %u of %u", d->slot, ag->count); */
-#ifndef STORE_BASE_ENSURE_H
-#define STORE_BASE_ENSURE_H
+#pragma once
 
 #define ensure(condition, ...)                                                                     \
     do {                                                                                           \
@@ -12,5 +11,3 @@
 
 __attribute__((noreturn, format(printf, 4, 5))) void
 ensure_failed(const char *file, int line, const char *condition, const char *format, ...);
-
-#endif

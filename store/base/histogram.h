@@ -1,8 +1,7 @@
 /* histogram: counts values, mostly spans of time: how late expired keys were removed, how long
  * commands took. Values are rounded to log-linear buckets, as in HdrHistogram: exact below 64, and
  * within 1/32 from there to 2^32. */
-#ifndef STORE_BASE_HISTOGRAM_H
-#define STORE_BASE_HISTOGRAM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -36,5 +35,3 @@ int64_t histogram_ceiling(int64_t value);
  * the values in the bucket of `value`. O(HISTOGRAM_BUCKETS) */
 uint64_t histogram_below(const struct histogram *histogram, int64_t value);
 uint64_t histogram_up_to(const struct histogram *histogram, int64_t value);
-
-#endif

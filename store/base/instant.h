@@ -15,8 +15,7 @@
  * `now` and every deadline are between INSTANT_MIN and INSTANT_MAX, or NEVER, so no conversion and
  * no span between two of them overflows. Check an instant from outside (commands, journal,
  * payloads, files, the clock) with instant_ok or instant_after. */
-#ifndef STORE_BASE_INSTANT_H
-#define STORE_BASE_INSTANT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -138,5 +137,3 @@ static inline int64_t instant_to_seconds(msec at)
 {
     return at / 1000 + (at % 1000 > 0);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* json_text: writes text as the inside of a JSON string. The result is valid UTF-8 for any bytes: a
  * byte that is not part of a valid character is written as \xHH with an escaped backslash, so that
  * a JSON parser yields the four characters \xHH. */
-#ifndef STORE_BASE_JSON_TEXT_H
-#define STORE_BASE_JSON_TEXT_H
+#pragma once
 
 #include "store/base/bytes.h"
 
@@ -16,5 +15,3 @@ size_t json_text_put(char *to, struct bytes text);
 /* Writes only the first character of a text, which must not be empty, and sets *taken to the number
  * of bytes of that character. Returns the number of bytes written. */
 size_t json_text_put_character(char *to, struct bytes text, size_t *taken);
-
-#endif

@@ -1,6 +1,5 @@
 /* little_endian: integers of 1 to 8 bytes, least significant byte first. */
-#ifndef STORE_BASE_LITTLE_ENDIAN_H
-#define STORE_BASE_LITTLE_ENDIAN_H
+#pragma once
 
 #include <assert.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ static inline uint64_t get_u64(const char *from)
 {
     return little_unsigned((const unsigned char *)from, sizeof(uint64_t));
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* number: converts integers and doubles to text and back. Prints and accepts what Redis 7.0 does,
  * except for the sign of a NaN and numbers of 5 KiB and more (doc/differs.md). */
-#ifndef STORE_BASE_NUMBER_H
-#define STORE_BASE_NUMBER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ bool number_parse_double(const char *text, size_t len, double *value);
 
 /* Parses as Redis' string2ld does, for INCRBYFLOAT. */
 bool number_parse_long_double(const char *text, size_t len, long double *value);
-
-#endif

@@ -2,8 +2,7 @@
  * small fields have no gaps. This is possible because addresses of user space are below 2^48 on the
  * supported machines, so that the two highest bytes are zero. Check pointers that others allocated
  * with pointer48_fits(). */
-#ifndef STORE_BASE_POINTER48_H
-#define STORE_BASE_POINTER48_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ static inline void pointer48_store(struct pointer48 *to, const void *p)
     memcpy(to->bytes, &low, sizeof(low));
     memcpy(to->bytes + sizeof(low), &high, sizeof(high));
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* quoted: splits off words with quotes, by the rules of redis.conf and inline requests
  * (sdssplitargs of Redis). "..." may contain \n \r \t \b \a \xHH, and '...' may contain \'. */
-#ifndef STORE_BASE_QUOTED_H
-#define STORE_BASE_QUOTED_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -21,5 +20,3 @@ static inline bool quoted_ends_word(char c)
  * past it; *to must have room for the rest of the text. A quote may open in the middle of a word;
  * closing it ends the word. Returns false if a quote is not closed, or other text follows it. */
 bool quoted_take(const char **at, const char *end, char **to);
-
-#endif

@@ -1,8 +1,7 @@
 /* random: unpredictable 64-bit numbers from the kernel, buffered in a small pool. Only live
  * commands need them: an effect contains the result of a random choice, so that a replay repeats
  * the choice without random numbers. */
-#ifndef STORE_BASE_RANDOM_H
-#define STORE_BASE_RANDOM_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ void random_init(struct random *random);
 /* Returns the next number. The argument is a struct random; it is a void * so that this function
  * can be passed to dict_random as `next`. */
 uint64_t random_next(void *random);
-
-#endif

@@ -1,8 +1,7 @@
 /* ring: queues of rows of a table, as circular doubly linked lists. Links are row numbers instead
  * of pointers, so that the table may move. A row has RING_ROW bytes, begins with its link, and is
  * in at most one ring. Zeroed rings are empty. Every operation is O(1). */
-#ifndef STORE_BASE_RING_H
-#define STORE_BASE_RING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -57,5 +56,3 @@ static inline void ring_remove(struct rings *rings, unsigned ring, void *table, 
     ring_link_at(table, link->next)->prev = link->prev;
     ring_link_at(table, link->prev)->next = link->next;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* siphash: SipHash-1-3 (Aumasson and Bernstein 2012), the keyed hash function of all hash tables.
  * The process has one key: set it with siphash_seed before the first table exists. */
-#ifndef STORE_BASE_SIPHASH_H
-#define STORE_BASE_SIPHASH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ void siphash_128(const uint8_t key[16], const void *data, size_t len, uint64_t *
  * about 50 functions that find a key or a member by name, to save two comparisons for each hash. */
 void siphash_remember(const void *data, size_t len, uint64_t hash);
 void siphash_forget(void);
-
-#endif

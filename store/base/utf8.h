@@ -1,6 +1,5 @@
 /* utf8: recognizes valid UTF-8 (RFC 3629), for formats that allow nothing else. */
-#ifndef STORE_BASE_UTF8_H
-#define STORE_BASE_UTF8_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,5 +9,3 @@
 /* Returns the length of the first character, or 0 if it is invalid, cut off or missing. */
 size_t utf8_length(struct bytes text);
 bool utf8_valid(struct bytes text);
-
-#endif

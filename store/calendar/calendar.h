@@ -13,8 +13,7 @@
  * All but calendar are pure functions of their arguments.
  *
  * May use: store/base store/mem store/struct. */
-#ifndef STORE_CALENDAR_CALENDAR_H
-#define STORE_CALENDAR_CALENDAR_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -53,5 +52,3 @@ msec calendar_next(const struct schedule *schedule, msec after);
 
 /* Forgets all zones and schedules, so that newer files are read. */
 void calendar_forget(struct calendar *calendar);
-
-#endif

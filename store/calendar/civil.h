@@ -1,8 +1,7 @@
 /* civil: converts days since 1970 to dates of the Gregorian calendar and back, for years before
  * 1970 too. The algorithms are those of Howard Hinnant, "chrono-Compatible Low-Level Date
  * Algorithms". */
-#ifndef STORE_CALENDAR_CIVIL_H
-#define STORE_CALENDAR_CIVIL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -66,5 +65,3 @@ static inline int weekday_of_days(int64_t days)
 {
     return (int)(days + 4 - 7 * floor_div(days + 4, 7));
 }
-
-#endif

@@ -7,8 +7,7 @@
  *
  * As in Vixie's cron, a day matches if its day of the month or its day of the week matches. But if
  * one of these two fields begins with '*', both must match. */
-#ifndef STORE_CALENDAR_CRON_H
-#define STORE_CALENDAR_CRON_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ bool cron_parse(struct bytes text, struct cron *cron, char fault[CRON_FAULT_MAX]
  * 41 years, which cron_parse rules out. Skips whole months, days and hours that do not match, so
  * that a call takes about a microsecond. */
 int64_t cron_next_local(const struct cron *cron, int64_t local);
-
-#endif

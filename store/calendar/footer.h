@@ -1,7 +1,6 @@
 /* footer: parses the rule at the end of a TZif file, a TZ string of POSIX such as
  * "CET-1CEST,M3.5.0,M10.5.0/3". As in RFC 9636, hours may be from -167 to 167. */
-#ifndef STORE_CALENDAR_FOOTER_H
-#define STORE_CALENDAR_FOOTER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ bool footer_parse(struct bytes text, struct footer *footer);
 /* Return the instants of a year at which daylight saving time begins and ends. */
 int64_t footer_dst_begin(const struct footer *footer, int64_t year);
 int64_t footer_dst_end(const struct footer *footer, int64_t year);
-
-#endif

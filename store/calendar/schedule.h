@@ -9,8 +9,7 @@
  * - Hours with '*' or a step follow elapsed time: such a schedule runs whenever the local clock
  *   shows a matching time. It runs in both occurrences of the doubled hour, and times of the
  *   missing hour are left out. */
-#ifndef STORE_CALENDAR_SCHEDULE_H
-#define STORE_CALENDAR_SCHEDULE_H
+#pragma once
 
 #include "store/base/instant.h"
 #include "store/calendar/cron.h"
@@ -20,5 +19,3 @@
  * later than INSTANT_MAX, or if the schedule does not run within ZONE_YEARS_AHEAD. Takes a few
  * microseconds at most. */
 msec schedule_next(const struct cron *cron, const struct zone *zone, msec after);
-
-#endif

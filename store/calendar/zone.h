@@ -6,8 +6,7 @@
  * expands the rule into spans of about 500 years: the 400 after which dates and weekdays repeat,
  * and the ZONE_YEARS_AHEAD that a search looks ahead. A later instant is moved back by whole cycles
  * of 400 years (zone_fold). */
-#ifndef STORE_CALENDAR_ZONE_H
-#define STORE_CALENDAR_ZONE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ int64_t zone_first_at(const struct zone *zone, int64_t local);
 /* Returns the latest local time that a clock has shown up to this instant. This is the local time
  * at the instant, unless clocks were set back shortly before. */
 int64_t zone_latest_shown(const struct zone *zone, int64_t at);
-
-#endif

@@ -4,8 +4,7 @@
  * of a journal record and a reply without a copy. A blob with more than one owner must not be
  * changed. A table finds all big blobs by address, so that code that receives only a struct bytes
  * can become an owner too (blob_share). */
-#ifndef STORE_MEM_BLOB_H
-#define STORE_MEM_BLOB_H
+#pragma once
 
 #include "store/base/bytes.h"
 
@@ -34,5 +33,3 @@ static inline struct bytes blob_view(const struct blob *blob)
  * returns NULL. O(1) */
 struct blob *blob_share(struct bytes content);
 bool blob_is_shared(const struct blob *blob); /* it has more than one owner */
-
-#endif

@@ -1,8 +1,7 @@
 /* buffer: a byte array that grows at its end. Appending is amortised O(len). The bytes stay
  * contiguous, so growing may move them; an outbuf (outbuf.h) never moves its bytes. A zeroed buffer
  * is empty. */
-#ifndef STORE_MEM_BUFFER_H
-#define STORE_MEM_BUFFER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -30,5 +29,3 @@ static inline struct bytes buffer_bytes(const struct buffer *buffer)
 {
     return (struct bytes){ buffer->data != NULL ? buffer->data : "", buffer->len };
 }
-
-#endif

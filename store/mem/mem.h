@@ -18,8 +18,7 @@
  *     outbuf      a list of blocks that grows at its end
  *
  * May use: store/base. */
-#ifndef STORE_MEM_MEM_H
-#define STORE_MEM_MEM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -123,5 +122,3 @@ void mem_on_exhausted(void (*handler)(size_t wanted, bool ends));
  * 0 none. */
 void mem_fail_try(uint64_t nth);
 uint64_t mem_fail_left(void); /* n, less the calls so far; 0 once it has failed */
-
-#endif

@@ -3,8 +3,7 @@
  * doubles, which stalls the server for large replies. Chunks grow from 1 KiB to 64 KiB; an append
  * of more than 16 KiB that does not fit into the last chunk gets one of its own size. An empty
  * outbuf owns no memory, except between a reserve and its commit. */
-#ifndef STORE_MEM_OUTBUF_H
-#define STORE_MEM_OUTBUF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -109,5 +108,3 @@ static inline void outbuf_commit(struct outbuf *out, size_t used)
     out->last->end += used;
     out->len += used;
 }
-
-#endif

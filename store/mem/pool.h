@@ -13,8 +13,7 @@
  * A block is aligned to the largest power of two that divides its class size: 4 for 36, 8 for 40,
  * 64 for 192. A block whose content must be aligned to 8 bytes therefore needs an even number of
  * words. Single-threaded. */
-#ifndef STORE_MEM_POOL_H
-#define STORE_MEM_POOL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -120,5 +119,3 @@ size_t pool_spare(void);     /* bytes of free slabs that have memory */
 /* Returns some unused memory to the system, or returns false if there is none. */
 bool pool_trim(void);
 void pool_check(void);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Each owner of blocks defines a function `..._relocate`, which visits some of its blocks and
  * stores where to continue. Contents do not change, and no effect is recorded. */
-#ifndef STORE_MEM_RELOCATE_H
-#define STORE_MEM_RELOCATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,5 +33,3 @@ void *relocation_copy(struct relocation *relocation, const void *block);
 /* For a block (or NULL) with only one pointer to it: moves the block if that saves memory, and
  * returns its address. */
 void *relocation_block(struct relocation *relocation, void *block);
-
-#endif

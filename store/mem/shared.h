@@ -1,7 +1,6 @@
 /* shared: blocks that any thread may allocate and free, unlike those of mem.h. They come from
  * malloc, and mem_used counts them. */
-#ifndef STORE_MEM_SHARED_H
-#define STORE_MEM_SHARED_H
+#pragma once
 
 #include <stddef.h>
 
@@ -15,5 +14,3 @@ size_t mem_shared_used(void); /* bytes of all such blocks, by usable size */
  * bytes, modulo 2^N, so that a negated number subtracts; mem_shared_apart returns it. */
 void mem_shared_set_apart(size_t more);
 size_t mem_shared_apart(void);
-
-#endif

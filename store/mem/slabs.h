@@ -7,8 +7,7 @@
  *
  * Huge pages save 4 to 14 % of a request's CPU time. Emptying whole steps keeps them after many
  * deletes, which saves 12 % of GET (doc/performance.md, "Which optimizations helped"). */
-#ifndef STORE_MEM_SLABS_H
-#define STORE_MEM_SLABS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -66,5 +65,3 @@ size_t slabs_committed(void); /* bytes of slabs that have memory, taken or not *
 uint32_t slabs_entered(void); /* an upper bound of all slab numbers so far, plus one */
 bool slabs_is_taken(uint32_t slab);
 void slabs_check(void);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * A policy's name is a key, or a prefix followed by '*'. If several names match a key, an exact
  * name wins over a prefix, and a longer prefix over a shorter one. */
-#ifndef STORE_POLICY_POLICIES_H
-#define STORE_POLICY_POLICIES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -84,5 +83,3 @@ bool policies_in_pass(const struct policies *policies, const struct policy *poli
 const struct policy *policies_first_in_pass(const struct policies *policies, struct bytes *name);
 
 void policies_check(const struct policies *policies);
-
-#endif

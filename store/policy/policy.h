@@ -13,8 +13,7 @@
  * store/policy_progress.h records how far a new policy has been applied to existing keys.
  *
  * May use: store/base store/mem. */
-#ifndef STORE_POLICY_POLICY_H
-#define STORE_POLICY_POLICY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -131,5 +130,3 @@ msec policy_backoff(const struct policy *policy, uint64_t failures, struct rando
 uint64_t policy_rate_allows(const struct policy *policy, int64_t *next, msec now);
 /* Returns what *next is after this many deliveries. */
 int64_t policy_rate_after(const struct policy *policy, int64_t next, uint64_t deliveries);
-
-#endif

@@ -2,8 +2,7 @@
  * struct policy that keep them. The rows drive the parser and the words of files (policy_words.h),
  * equality, digests, the counts of options in policies.h, the replies and the help of POLICY, and
  * the table of options in its reference. */
-#ifndef STORE_POLICY_POLICY_ROWS_H
-#define STORE_POLICY_POLICY_ROWS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -74,5 +73,3 @@ void policy_clear(struct policy *policy, enum policy_option option); /* removes 
 size_t policy_names_len(const struct policy *policy);
 /* Copies the keys to `to`, which has room for policy_names_len bytes. */
 void policy_move_names(struct policy *policy, char *to);
-
-#endif

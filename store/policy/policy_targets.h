@@ -1,7 +1,6 @@
 /* policy_targets: the keys that policies write to (EXPIRED TO or MAXDELIVERIES), each with the
  * number of policies that do so. The names are sorted, so a look-up costs O(log n). */
-#ifndef STORE_POLICY_POLICY_TARGETS_H
-#define STORE_POLICY_POLICY_TARGETS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,5 +22,3 @@ void policy_targets_add(struct policy_targets *targets, struct bytes name); /* O
 void policy_targets_remove(struct policy_targets *targets, struct bytes name);
 bool policy_targets_have(const struct policy_targets *targets, struct bytes name); /* O(log n) */
 void policy_targets_check(const struct policy_targets *targets);
-
-#endif

@@ -1,7 +1,6 @@
 /* policy_words: a policy as words, in two forms: the words that POLICY SET and the configuration
  * accept, and the words in files and on replicas. Both are made from the rows of policy_rows.h. */
-#ifndef STORE_POLICY_POLICY_WORDS_H
-#define STORE_POLICY_POLICY_WORDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,5 +59,3 @@ void policy_words_write(struct policy_words *to, const struct policy *policy);
 /* Parses words that policy_words_write wrote, and returns false for all others. Names of keys are
  * borrowed from `words`. */
 bool policy_words_parse(const struct bytes *words, size_t count, struct policy *policy);
-
-#endif

@@ -14,8 +14,7 @@
  *   the order stays exact.
  * - When arrival numbers run out (2^35 since the agenda was last empty), all slots are renumbered
  *   from 0, in O(n log n). */
-#ifndef STORE_STRUCT_AGENDA_H
-#define STORE_STRUCT_AGENDA_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -122,5 +121,3 @@ void agenda_walk_end(struct agenda_walk *walk);
 
 size_t agenda_bytes(const struct agenda *ag); /* memory, without the struct itself */
 void agenda_check(const struct agenda *ag);   /* heap order, back positions, counts. O(n) */
-
-#endif

@@ -10,8 +10,7 @@
  *
  * Load and store a slot as one value, and not as two halves. A 16-byte load of halves that were
  * just stored separately can't be forwarded from the store buffer, and would stall. */
-#ifndef STORE_STRUCT_AGENDA_SLOT_H
-#define STORE_STRUCT_AGENDA_SLOT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -91,5 +90,3 @@ static inline msec at_of(number n)
 {
     return is_far(n) ? ((struct far_instant *)pointer_of(n))->at : stored_instant(n);
 }
-
-#endif

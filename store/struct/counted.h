@@ -20,8 +20,7 @@
  * counts in an array, so that a search by rank reads one node per level; here it would read each
  * child that it passes. Sharing would save little code, because the functions of ranked_node.c
  * serve ranked's leaves too. */
-#ifndef STORE_STRUCT_COUNTED_H
-#define STORE_STRUCT_COUNTED_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -103,5 +102,3 @@ struct counted_visitor {
     void *ctx;
 };
 void counted_check(const struct counted *tree, const struct counted_visitor *visitor);
-
-#endif

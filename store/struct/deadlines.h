@@ -4,8 +4,7 @@
  *
  * The collection embeds a struct deadline in each member that has one, and computes the member's
  * address from that of the deadline. */
-#ifndef STORE_STRUCT_DEADLINES_H
-#define STORE_STRUCT_DEADLINES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,5 +56,3 @@ void deadlines_check(const struct deadlines *deadlines);
 /* Frees about *work blocks, without touching members, and subtracts their number from *work.
  * Returns true when done; *deadlines is then NULL. */
 bool deadlines_free_some(struct deadlines **deadlines, size_t *work);
-
-#endif

@@ -12,8 +12,7 @@
  * dict_scan gives Redis' guarantee: an element that is present from the first call to the last is
  * visited at least once, whether the table grows or shrinks meanwhile (reverse-binary cursor, after
  * Pieter Noordhuis). */
-#ifndef STORE_STRUCT_DICT_H
-#define STORE_STRUCT_DICT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -114,5 +113,3 @@ void *dict_take(struct dict *dict);
 
 size_t dict_bytes(const struct dict *dict); /* memory of the table, without elements */
 void dict_check(const struct dict *dict);   /* buckets, tags, counts. O(n) */
-
-#endif

@@ -19,8 +19,7 @@
  * contains about the square root of six times their number. A count of 16 bits is therefore enough
  * for 700 million elements. A larger count is stored in the bytes of the overflow's first slot, and
  * the elements follow this slot. */
-#ifndef STORE_STRUCT_DICT_BUCKET_H
-#define STORE_STRUCT_DICT_BUCKET_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -140,5 +139,3 @@ void bucket_relocate(struct dict_bucket *bucket, struct relocation *relocation);
 size_t bucket_overflow_bytes(const struct dict_bucket *bucket);
 
 void bucket_check(const struct dict_bucket *bucket); /* no holes, filter */
-
-#endif

@@ -1,8 +1,7 @@
 /* expiring: the members with deadlines of a set, hash or sorted set, whichever form it has: a small
  * collection keeps deadlines in its records, a large one in an agenda. A struct expiring is a view,
  * valid until the collection changes. */
-#ifndef STORE_STRUCT_EXPIRING_H
-#define STORE_STRUCT_EXPIRING_H
+#pragma once
 
 #include "store/struct/deadlines.h"
 #include "store/struct/packed.h"
@@ -28,5 +27,3 @@ void expiring_each_until(struct expiring members, msec until,
 /* Returns the agenda of a large collection, for visiting it in parts. Returns NULL for a small
  * collection, and if no member has a deadline. */
 const struct agenda *expiring_agenda(struct expiring members);
-
-#endif

@@ -22,8 +22,7 @@
  * An offset is where a record begins. It stays valid when only later records change. Views into
  * records stay valid until the next change of any kind. Every operation is O(bytes), at most
  * PACKED_MAX_BYTES. */
-#ifndef STORE_STRUCT_PACKED_H
-#define STORE_STRUCT_PACKED_H
+#pragma once
 
 #include <endian.h>
 #include <stdbool.h>
@@ -160,5 +159,3 @@ void packed_each_until(const struct packed *packed, msec until,
 void packed_relocate(struct packed *packed, struct relocation *relocation);
 size_t packed_bytes(const struct packed *packed); /* memory, without the struct itself */
 void packed_check(const struct packed *packed);   /* lengths, counts, limits */
-
-#endif

@@ -4,8 +4,7 @@
  * A B+ tree whose inner nodes store the count of each subtree (an order-statistics tree, Cormen et
  * al.). Finding by score, by member or by rank, and finding the rank of a member, cost O(log n)
  * each. A range is a pair of ranks [from, to). */
-#ifndef STORE_STRUCT_RANKED_H
-#define STORE_STRUCT_RANKED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -71,5 +70,3 @@ struct ranked_member *ranked_take(struct ranked *ranked);
 
 size_t ranked_bytes_used(const struct ranked *ranked); /* memory of the tree, without members */
 void ranked_check(const struct ranked *ranked);        /* order, counts, fill, links */
-
-#endif

@@ -18,8 +18,7 @@
  * Members are allocated in steps of four bytes (mem_alloc_tight), so a score need not be aligned to
  * eight. One layout for all, with a word of length and flags, would take two bytes more on
  * average. */
-#ifndef STORE_STRUCT_RANKED_MEMBER_H
-#define STORE_STRUCT_RANKED_MEMBER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -107,5 +106,3 @@ static inline void ranked_member_init(struct ranked_member *m, double score, str
     }
     if (member.len > 0) memcpy(data, member.data, member.len);
 }
-
-#endif

@@ -11,8 +11,7 @@
  * search then compares the members themselves, which costs cache misses, so ranked.c chooses
  * another base. In an exact leaf, base plus key is the score of each member, so equal keys mean
  * equal scores. Integers within 2^24 of one another, for example, make a leaf exact. */
-#ifndef STORE_STRUCT_RANKED_NODE_H
-#define STORE_STRUCT_RANKED_NODE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -188,5 +187,3 @@ void ranked_node_balance(size_t *bytes, struct ranked_node *parent, unsigned i);
 void ranked_node_split(size_t *bytes, struct ranked_node *parent, unsigned i, unsigned keep);
 /* Moves all items to child i, which must be able to hold them, and frees child i + 1. */
 void ranked_node_merge(size_t *bytes, struct ranked_node *parent, unsigned i);
-
-#endif

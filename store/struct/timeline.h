@@ -17,8 +17,7 @@
  * adding, moving and cancelling cost several times as much. Keys and members, whose deadlines are
  * moved and cancelled, therefore use agendas; dehydrators, which are polled and queried, use
  * timelines. doc/deadlines.md has the figures. */
-#ifndef STORE_STRUCT_TIMELINE_H
-#define STORE_STRUCT_TIMELINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -107,5 +106,3 @@ void timeline_walk_end(struct timeline_walk *walk);
 
 size_t timeline_bytes(const struct timeline *tl); /* memory, without the struct itself */
 void timeline_check(const struct timeline *tl);   /* order, bounds, links, counts, leaf numbers */
-
-#endif

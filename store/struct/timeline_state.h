@@ -14,8 +14,7 @@
  * When a slot is appended to a full leaf, the leaf stays full and a new one follows it. Other full
  * leaves are split in halves. Leaves are allocated in steps, so that a half-full one takes about
  * half the memory. Reallocating moves only slots and does not touch owners. */
-#ifndef STORE_STRUCT_TIMELINE_STATE_H
-#define STORE_STRUCT_TIMELINE_STATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -102,5 +101,3 @@ static inline void timeline_slots_to_begin(struct timeline_leaf *leaf)
     timeline_slots_move(leaf, -(ptrdiff_t)leaf->begin, 0, leaf->node.total);
     leaf->begin = 0;
 }
-
-#endif

@@ -12,8 +12,7 @@
  *     turns_add makes a node that is in neither; turns_place with NEVER frees it.
  *
  * No key moves by itself when its instant comes: the user places turns_first_due again. */
-#ifndef STORE_STRUCT_TURNS_H
-#define STORE_STRUCT_TURNS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -85,5 +84,3 @@ msec turns_next_at(const struct turns *turns, msec now);
 
 size_t turns_bytes(const struct turns *turns); /* memory, without the struct itself */
 void turns_check(const struct turns *turns);   /* each placed key is in one of the two. O(n) */
-
-#endif

@@ -5,8 +5,7 @@
  * it stays at 68 to 97 % (doc/performance.md, "what the allocator layers gain").
  *
  * defrag_run invalidates every pointer into the data: callers must not keep any across it. */
-#ifndef STORE_SWEEP_DEFRAG_H
-#define STORE_SWEEP_DEFRAG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ void defrag_stop(struct defrag *defrag);
 /* Visits about `work` blocks, of which a moved one counts as several. Returns true if there is more
  * to do. */
 bool defrag_run(struct defrag *defrag, size_t work);
-
-#endif

@@ -1,6 +1,5 @@
 /* evict: chooses a key and drops it, to free memory. The caller decides when memory is short. */
-#ifndef STORE_SWEEP_EVICT_H
-#define STORE_SWEEP_EVICT_H
+#pragma once
 
 #include "store/txn/txn.h"
 
@@ -29,5 +28,3 @@ struct evict_how {
  * again. Returns false if no key may be evicted, or if the few that may were not found among many
  * that are spared. O(samples); O(1000) for each database if nearly all of its keys are spared. */
 bool evict_one(struct txn *txn, const struct evict_how *how);
-
-#endif

@@ -1,6 +1,5 @@
 /* expiry: removes expired keys and members, in order of deadlines. */
-#ifndef STORE_SWEEP_EXPIRY_H
-#define STORE_SWEEP_EXPIRY_H
+#pragma once
 
 #include <stddef.h>
 
@@ -21,5 +20,3 @@ size_t expiry_run(struct store *store, msec now, size_t budget);
  * done, at least 1. */
 struct txn;
 size_t expiry_first(struct txn *txn, size_t budget);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * A key that exists all the time is visited once, or twice if the table of keys shrinks meanwhile.
  * A visitor may defer a key with a large value: this key is visited again in steps of its own. */
-#ifndef STORE_SWEEP_KEY_SCAN_H
-#define STORE_SWEEP_KEY_SCAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ void key_scan_defer(struct key_scan *scan, const struct entry *entry);
 /* Takes about *budget steps, and subtracts the steps taken from *budget. Returns true when all keys
  * have been visited. */
 bool key_scan_run(struct key_scan *scan, size_t *budget);
-
-#endif

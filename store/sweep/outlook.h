@@ -1,7 +1,6 @@
 /* outlook: coming deadlines: the next ones of a keyspace in order, and a forecast that counts keys,
  * members and elements by the time left. */
-#ifndef STORE_SWEEP_OUTLOOK_H
-#define STORE_SWEEP_OUTLOOK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -109,5 +108,3 @@ struct outlook_hour {
     struct outlook_count spans[OUTLOOK_SPANS];
 };
 const struct outlook_hour *outlook_hour(const struct outlook *outlook); /* borrowed */
-
-#endif

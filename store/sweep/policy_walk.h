@@ -13,8 +13,7 @@
  *
  * Changes are recorded as ordinary effects. A policy stays recorded as pending until its pass has
  * ended, so after a crash in the middle of a pass the server starts another one. */
-#ifndef STORE_SWEEP_POLICY_WALK_H
-#define STORE_SWEEP_POLICY_WALK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,5 +29,3 @@ static inline bool policy_walk_pending(const struct store *store)
 /* Visits about `budget` keys and members, as one transaction. Returns true if there is more to do.
  * Does nothing while anything is overdue, and then returns true: call expiry_run first. */
 bool policy_walk_run(struct store *store, msec now, size_t budget);
-
-#endif

@@ -6,8 +6,7 @@
  * the deadlines in steps, between which time may pass and data may change. A key that does not
  * change meanwhile is listed if its deadline is among the next ones. A key that is added, removed
  * or changed is listed as it was either before or after the change. */
-#ifndef STORE_SWEEP_UPCOMING_H
-#define STORE_SWEEP_UPCOMING_H
+#pragma once
 
 #include "store/sweep/outlook.h"
 
@@ -24,5 +23,3 @@ bool upcoming_run(struct upcoming *upcoming, msec now, size_t budget);
 /* Fills in the result, in order; returns the number of deadlines, at most `count`. The keys are
  * valid until upcoming_free. */
 size_t upcoming_list(const struct upcoming *upcoming, struct due *due);
-
-#endif

@@ -36,8 +36,7 @@
  * mutator. Start here.
  *
  * May use: store/base store/mem. */
-#ifndef STORE_TRAIL_TRAIL_H
-#define STORE_TRAIL_TRAIL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -257,5 +256,3 @@ static inline void trail_set_by(struct trail *trail, uint64_t hash, unsigned db,
     last->until = trail_pack(at, by >> 16);
     last->rest = before | (uint16_t)by;
 }
-
-#endif

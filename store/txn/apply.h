@@ -1,7 +1,6 @@
 /* apply: turns an effect into a change, through the mutators that recorded it, for replay and
  * replicas. Nothing expires on access, because the journal contains a record of each removal. */
-#ifndef STORE_TXN_APPLY_H
-#define STORE_TXN_APPLY_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -27,5 +26,3 @@ effect_applier apply_stream_add, apply_stream_block, apply_stream_drop, apply_st
     apply_stream_marks, apply_stream_retain, apply_group_add, apply_group_set, apply_group_drop,
     apply_consumer_add, apply_consumer_drop, apply_pending_put, apply_pending_drop,
     apply_repeat_limits, apply_repeat_put, apply_repeat_counts;
-
-#endif

@@ -6,8 +6,7 @@
  *     element              claimed n times: moved to the dehydrator or stream `key`
  *
  * A missing `key` is created, as a stream for entries and as a dehydrator for elements. */
-#ifndef STORE_TXN_DEAD_LETTER_H
-#define STORE_TXN_DEAD_LETTER_H
+#pragma once
 
 #include "store/txn/txn_dehydrator.h"
 #include "store/txn/txn_stream.h"
@@ -35,5 +34,3 @@ enum dead_letter_result dead_letter_move(struct txn *txn, struct entry *entry,
  * Returns how many elements at the front may be claimed now, at most `wanted`. That is fewer than
  * are due if there is more to move. O((moved + wanted) * log n) */
 size_t dead_letter_move_elements(struct txn *txn, struct entry *entry, size_t wanted);
-
-#endif

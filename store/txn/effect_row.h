@@ -5,8 +5,7 @@
  *
  * To add a kind, add an entry to enum effect_kind (store/effect.h), a row (effect_rows.c), and an
  * applier (apply.c, declared in apply.h). */
-#ifndef STORE_TXN_EFFECT_ROW_H
-#define STORE_TXN_EFFECT_ROW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -131,5 +130,3 @@ static inline bool effect_is_seen(const struct effect *effect)
     const struct effect_row *row = &effect_rows[effect->kind];
     return !effect->by_read && (row->seen == SEEN || (row->seen == SEEN_IF_NEW && effect->to == 1));
 }
-
-#endif

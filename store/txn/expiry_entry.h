@@ -9,8 +9,7 @@
  * An entry of a stream stores the value in `value`, `field:<name>`, `score` or `dump`; for a value
  * that is too long it has only `size`. An element of a dehydrator stores the value as its payload,
  * which is empty if the value is too long. */
-#ifndef STORE_TXN_EXPIRY_ENTRY_H
-#define STORE_TXN_EXPIRY_ENTRY_H
+#pragma once
 
 #include "store/txn/txn.h"
 
@@ -55,5 +54,3 @@ void expiry_entry_write(struct txn *txn, struct expiry_writer *writer, const str
 /* Call before the next entry if the target may have changed. */
 void expiry_writer_forget(struct expiry_writer *writer);
 void expiry_writer_drop(struct expiry_writer *writer);
-
-#endif

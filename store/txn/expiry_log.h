@@ -5,8 +5,7 @@
  * notes; in background expiry they do so when the transaction ends or there are many notes. A
  * removal and its entry are thus in the same transaction, and no command sees the log's key appear
  * between two of its own look-ups. Entries of a log that expire are not logged again. */
-#ifndef STORE_TXN_EXPIRY_LOG_H
-#define STORE_TXN_EXPIRY_LOG_H
+#pragma once
 
 #include "store/txn/txn_internal.h"
 
@@ -30,5 +29,3 @@ void expiry_log_write(struct txn *txn);
 /* Should background expiry write the notes now, because there are many? */
 bool expiry_log_full(const struct expiry_log *log);
 void expiry_log_free(struct expiry_log *log);
-
-#endif

@@ -1,6 +1,5 @@
 /* lifetime: rules for the deadline of a member that is added or changed. */
-#ifndef STORE_TXN_LIFETIME_H
-#define STORE_TXN_LIFETIME_H
+#pragma once
 
 #include "store/base/instant.h"
 
@@ -18,5 +17,3 @@ struct lifetime {
     msec at;
 };
 #define LIFE(word) ((struct lifetime){ .rule = LIFE_##word, .at = NEVER })
-
-#endif

@@ -42,8 +42,7 @@
  *
  * May use: store store/base store/calendar store/trail store/mem store/policy store/struct
  * store/type/. */
-#ifndef STORE_TXN_TXN_H
-#define STORE_TXN_TXN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -321,5 +320,3 @@ bool txn_zset_remove(struct txn *txn, struct entry *entry, struct bytes member);
 /* Removes ranks [from, to); an empty range changes nothing. */
 void txn_zset_remove_ranks(struct txn *txn, struct entry *entry, size_t from, size_t to,
                            enum event event);
-
-#endif

@@ -1,7 +1,6 @@
 /* txn_dehydrator: the mutators of dehydrators. txn.h has the part of the contract that all mutators
  * share. */
-#ifndef STORE_TXN_TXN_DEHYDRATOR_H
-#define STORE_TXN_TXN_DEHYDRATOR_H
+#pragma once
 
 #include "store/txn/txn.h"
 
@@ -56,5 +55,3 @@ void txn_rede_remove_delivered(struct txn *txn, struct entry *entry, struct elem
 /* Returns the counts of a dehydrator whose key was dropped because it became empty; {0} if none are
  * kept. Borrowed until the next mutator. O(1) */
 struct delivery_tally txn_rede_drained(const struct txn *txn, struct bytes key);
-
-#endif

@@ -1,7 +1,6 @@
 /* txn_internal: functions for mutators and for background work in store/, in addition to txn.h.
  * Files outside store/ must not include this header; tools/lint/tree.py checks that. */
-#ifndef STORE_TXN_TXN_INTERNAL_H
-#define STORE_TXN_TXN_INTERNAL_H
+#pragma once
 
 #include "store/trail/trail.h"
 #include "store/txn/txn.h"
@@ -171,5 +170,3 @@ void txn_policy_applied(struct txn *txn, struct bytes name);
  * that the call names (txn_names_members). */
 void txn_withhold_expired(struct txn *txn, struct entry *entry);
 void txn_give_back(struct txn *txn); /* at the end of the call; does nothing without any */
-
-#endif

@@ -1,7 +1,6 @@
 /* txn_lease: the mutators of leases. txn.h has the part of the contract that all mutators share. To
  * extend a lease, call txn_member_expire with the owner as member. */
-#ifndef STORE_TXN_TXN_LEASE_H
-#define STORE_TXN_TXN_LEASE_H
+#pragma once
 
 #include "store/txn/txn.h"
 
@@ -20,5 +19,3 @@ void txn_lease_shift(struct txn *txn, msec by);
  * by EXPIRE or a policy. To know that deadline, applies the policies of the keys that the call has
  * changed; entries may move. */
 msec txn_lease_end(struct txn *txn, struct bytes key, msec end);
-
-#endif

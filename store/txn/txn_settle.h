@@ -1,8 +1,7 @@
 /* txn_settle: removes overdue members of one key in slices. Finding a key removes all its expired
  * members, which may take long. A caller that can wait asks with txn_settles_slowly first, and then
  * removes them by txn_settle_some. */
-#ifndef STORE_TXN_TXN_SETTLE_H
-#define STORE_TXN_TXN_SETTLE_H
+#pragma once
 
 #include "store/txn/txn.h"
 
@@ -19,5 +18,3 @@ bool txn_settles_slowly(struct txn *txn, const struct entry *entry);
  * not cut lists to MAXLEN, because the older end of a list is unknown until a push. With
  * txn->no_expiry, still removes expired members, but cuts nothing. */
 size_t txn_settle_some(struct txn *txn, struct entry **entry, size_t limit);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * A stream without entries keeps its key. Borrowed groups and consumers stay valid until they are
  * removed, or the key is. */
-#ifndef STORE_TXN_TXN_STREAM_H
-#define STORE_TXN_TXN_STREAM_H
+#pragma once
 
 #include "store/txn/txn.h"
 #include "store/type/stream/stream_repeats.h"
@@ -62,5 +61,3 @@ void txn_repeat_set_limits(struct txn *txn, struct entry *entry, struct repeat_l
 void txn_repeat_put(struct txn *txn, struct entry *entry, struct bytes producer, struct bytes text,
                     struct stream_id id);
 void txn_repeat_set_counts(struct txn *txn, struct entry *entry, struct repeat_counts counts);
-
-#endif

@@ -1,6 +1,5 @@
 /* txn_token: grants fencing tokens (store/tokens.h). */
-#ifndef STORE_TXN_TXN_TOKEN_H
-#define STORE_TXN_TXN_TOKEN_H
+#pragma once
 
 #include "store/txn/txn.h"
 
@@ -16,5 +15,3 @@ int64_t txn_token_next(struct txn *txn);
 void txn_token_raise(struct txn *txn, int64_t token);
 /* As txn_token_raise, and also records the token; for `closed` see struct tokens. */
 void txn_token_set(struct txn *txn, int64_t token, bool closed);
-
-#endif

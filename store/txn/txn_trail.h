@@ -1,7 +1,6 @@
 /* txn_trail: adds to the store's trail (trail/trail.h) what mutators do to deadlines, and the ends
  * of keys and members. Private to store/txn. Without a trail each call costs one test. */
-#ifndef STORE_TXN_TXN_TRAIL_H
-#define STORE_TXN_TXN_TRAIL_H
+#pragma once
 
 #include "store/trail/trail.h"
 #include "store/txn/txn_internal.h"
@@ -70,5 +69,3 @@ static inline void txn_note_ranks(struct txn *txn, const struct entry *entry, si
     if (txn->store->trail != NULL && entry->object.has_expiry)
         txn_trail_ranks(txn, entry, from, to, event);
 }
-
-#endif

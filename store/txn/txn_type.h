@@ -2,8 +2,7 @@
  * with more elements than a policy allows. store/type/type_row.h lists the functions of a type that
  * need no transaction. Files outside store/ must not include this header; tools/lint/tree.py checks
  * that. */
-#ifndef STORE_TXN_TXN_TYPE_H
-#define STORE_TXN_TXN_TYPE_H
+#pragma once
 
 #include "store/txn/txn.h"
 
@@ -53,5 +52,3 @@ static inline const struct txn_type *txn_type_of(const struct entry *entry)
 {
     return &txn_types[entry->object.type];
 }
-
-#endif

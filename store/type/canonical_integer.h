@@ -1,8 +1,7 @@
 /* canonical_integer: tests whether a text is the canonical form of an integer. Redis' encodings
  * "int" and "intset" exist only for such texts, because the text must be recoverable from the
  * number. */
-#ifndef STORE_TYPE_CANONICAL_INTEGER_H
-#define STORE_TYPE_CANONICAL_INTEGER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ static inline bool is_canonical_integer(struct bytes text)
     }
     return value <= (uint64_t)INT64_MAX + (negative ? 1 : 0);
 }
-
-#endif

@@ -16,8 +16,7 @@
  *
  * A claim may have a fencing token (store/tokens.h), larger than that of any earlier claim. A
  * worker names its claim by the token, and so can't end another worker's claim. */
-#ifndef STORE_TYPE_DEHYDRATOR_H
-#define STORE_TYPE_DEHYDRATOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -174,5 +173,3 @@ struct dehydrator *dehydrator_relocate(struct dehydrator *dehydrator,
                                        struct relocation *relocation);
 size_t dehydrator_bytes(const struct dehydrator *dehydrator);
 void dehydrator_check(const struct dehydrator *dehydrator);
-
-#endif

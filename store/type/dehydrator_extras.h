@@ -6,8 +6,7 @@
  *     a pause           until an instant
  *     a rate            the earliest microsecond of the next delivery
  *     schedules         the texts of CRON */
-#ifndef STORE_TYPE_DEHYDRATOR_EXTRAS_H
-#define STORE_TYPE_DEHYDRATOR_EXTRAS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -101,5 +100,3 @@ msec extras_next_end(const struct extras *extras, struct bytes *id);
 /* Visits the remembered ids in the order of their ends. */
 void extras_each_remembered(const struct extras *extras,
                             void (*visit)(void *ctx, struct bytes id, msec until), void *ctx);
-
-#endif

@@ -1,8 +1,7 @@
 /* delivery_counts: how much a dehydrator has delivered, and how late. These counts are statistics
  * of this server and not data: no effect, snapshot or copy contains them. They are created at the
  * first delivery. When the dehydrator's key is dropped, drained.h keeps them for a while. */
-#ifndef STORE_TYPE_DELIVERY_COUNTS_H
-#define STORE_TYPE_DELIVERY_COUNTS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ size_t delivery_counts_bytes(const struct delivery_counts *counts); /* 0 for NUL
 void delivery_counts_add(struct delivery_counts *counts, msec late);
 /* Returns how late the deliveries were, as a histogram. `counts` is NULL if there were none. */
 struct histogram delivery_lateness(const struct delivery_counts *counts);
-
-#endif

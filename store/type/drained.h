@@ -5,8 +5,7 @@
  * Like delivery_counts, these are statistics of this server, so the table may be limited: when it
  * is full, the counts of the dehydrator that became empty first are dropped. Counts older than a
  * day are removed when new ones are added. */
-#ifndef STORE_TYPE_DRAINED_H
-#define STORE_TYPE_DRAINED_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ uint64_t drained_scan(const struct drained *drained, uint64_t cursor, msec now,
                                     const struct delivery_tally *tally),
                       void *ctx);
 void drained_check(const struct drained *drained);
-
-#endif

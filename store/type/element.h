@@ -10,8 +10,7 @@
  *
  * A short element without any of the optional parts thus takes 8 bytes in addition to id and
  * payload. */
-#ifndef STORE_TYPE_ELEMENT_H
-#define STORE_TYPE_ELEMENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -125,5 +124,3 @@ static inline struct kept_options kept_options(const struct element *element)
     if (element->has_options) memcpy(&kept, element->data + options_offset(element), sizeof(kept));
     return kept;
 }
-
-#endif

@@ -11,8 +11,7 @@
  * The elements are not owned, but their memory is counted. An element's nodes (element.h) show
  * other code whether the element is in the collection, and whether it is claimed; only this file
  * knows what else they mean. */
-#ifndef STORE_TYPE_ELEMENTS_H
-#define STORE_TYPE_ELEMENTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -101,5 +100,3 @@ void elements_relocate(struct elements *elements, struct relocation_cursor *curs
                        struct relocation *relocation);
 size_t elements_bytes(const struct elements *elements); /* with the elements. O(1) */
 void elements_check(const struct elements *elements);
-
-#endif

@@ -4,8 +4,7 @@
  * A small hash is packed in one allocation; a large one is a table. Borrowed fields and values are
  * valid until the next change of the hash. Cost: O(1) unless stated; the size of a small hash
  * counts as constant. */
-#ifndef STORE_TYPE_HASH_H
-#define STORE_TYPE_HASH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -73,5 +72,3 @@ struct hash *hash_relocate(struct hash *hash, struct relocation_cursor *cursor,
                            struct relocation *relocation);
 size_t hash_bytes(const struct hash *hash);
 void hash_check(const struct hash *hash);
-
-#endif

@@ -17,8 +17,7 @@
  *
  * A sparse body becomes dense, for good, when it would exceed encoding_limits.hll_sparse bytes
  * (header included) or a register exceeds 32. */
-#ifndef STORE_TYPE_HYPERLOGLOG_H
-#define STORE_TYPE_HYPERLOGLOG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -86,5 +85,3 @@ static inline struct bytes hll_view(const struct hll *hll)
 enum hll_change hll_raise(struct hll *hll, struct hll_register reg);
 bool hll_make_dense(struct hll *hll); /* false, and no change, if corrupt */
 void hll_outdate(struct hll *hll);    /* marks the count as out of date */
-
-#endif

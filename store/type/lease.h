@@ -3,8 +3,7 @@
  * A holder is a member with a deadline: the member is the owner's name, and its value the token. A
  * few holders are packed. More are in a hash, and a second hash finds the owner of a token. A
  * holder whose lease has ended stays until the caller removes it. Cost: O(1) unless stated. */
-#ifndef STORE_TYPE_LEASE_H
-#define STORE_TYPE_LEASE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -64,5 +63,3 @@ struct lease *lease_relocate(struct lease *lease, struct relocation_cursor *curs
                              struct relocation *relocation); /* as hash_relocate */
 size_t lease_bytes(const struct lease *lease);
 void lease_check(const struct lease *lease);
-
-#endif

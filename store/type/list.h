@@ -3,8 +3,7 @@
  * The list is a doubly linked chain of nodes. A node packs elements one after another in a block of
  * at most 8 KiB, readable in both directions. A larger element is alone in its node. Work at the
  * ends is O(1), by index O(nodes). */
-#ifndef STORE_TYPE_LIST_H
-#define STORE_TYPE_LIST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,5 +56,3 @@ struct list *list_relocate(struct list *list, struct relocation_cursor *cursor,
                            struct relocation *relocation);
 size_t list_bytes(const struct list *list); /* all memory. O(1) */
 void list_check(const struct list *list);
-
-#endif

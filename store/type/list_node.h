@@ -6,8 +6,7 @@
  * An element is packed as its length, its bytes, and its length again, so that it can be read
  * backwards. Free space at both ends leaves room for pushes. Invariants: no node is empty; a block
  * of more than LIST_BLOCK_MAX bytes contains one element. */
-#ifndef STORE_TYPE_LIST_NODE_H
-#define STORE_TYPE_LIST_NODE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -124,5 +123,3 @@ struct list_node *list_node_trim(struct list *list, struct list_node *node);
 void list_node_shrink(struct list *list, struct list_node *node);
 
 void list_node_check(const struct list_node *node);
-
-#endif

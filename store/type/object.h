@@ -1,7 +1,6 @@
 /* object: a tagged value of any type, and the functions that all types have. A type is a value of
  * `enum type` and a row (type_row.h); doc/first-type.md lists what else a type needs. */
-#ifndef STORE_TYPE_OBJECT_H
-#define STORE_TYPE_OBJECT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -176,5 +175,3 @@ size_t object_references(const struct object *object);
  * stream, successors and remembered ids of a dehydrator. O(1) */
 size_t object_notes(const struct object *object);
 void object_check(const struct object *object);
-
-#endif

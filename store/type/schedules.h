@@ -1,7 +1,6 @@
 /* schedules: the texts of the schedules of a dehydrator's elements. Many elements often have the
  * same schedule, so each text is stored once and has a number, which the elements store. */
-#ifndef STORE_TYPE_SCHEDULES_H
-#define STORE_TYPE_SCHEDULES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ size_t schedules_count(const struct schedules *schedules); /* number of texts; 0
 size_t schedules_bytes(const struct schedules *schedules); /* 0 for NULL */
 /* Verifies the counts. `held` is the number of elements that hold a text. */
 void schedules_check(const struct schedules *schedules, size_t held);
-
-#endif

@@ -4,8 +4,7 @@
  * A small set is packed in one allocation; a large one is a table. Borrowed members are valid until
  * the next change of the set. Cost: O(1) unless stated; the size of a small set counts as
  * constant. */
-#ifndef STORE_TYPE_SET_H
-#define STORE_TYPE_SET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,5 +71,3 @@ struct set *set_relocate(struct set *set, struct relocation_cursor *cursor,
                          struct relocation *relocation);
 size_t set_bytes(const struct set *set);
 void set_check(const struct set *set);
-
-#endif

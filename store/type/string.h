@@ -1,7 +1,6 @@
 /* string: the value of a string key. Up to OBJECT_SMALL bytes are stored in the object itself,
  * longer strings in a blob. object_text reads both. */
-#ifndef STORE_TYPE_STRING_H
-#define STORE_TYPE_STRING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,5 +31,3 @@ void string_free(struct object *object);
 size_t string_bytes(const struct object *object); /* memory, without the object */
 const char *string_encoding(const struct object *object);
 void string_check(const struct object *object);
-
-#endif

@@ -1,8 +1,7 @@
 /* type_row: one row for each type, with its names and the functions through which the rest of the
  * store handles values of any type. The rows are in type_rows.c; the functions of object.h call
  * them. store/txn/txn_type.h lists the functions that need a transaction. */
-#ifndef STORE_TYPE_TYPE_ROW_H
-#define STORE_TYPE_TYPE_ROW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -77,5 +76,3 @@ struct type_row {
 };
 
 extern const struct type_row type_rows[TYPE_COUNT];
-
-#endif

@@ -5,8 +5,7 @@
  * Borrowed members are valid until the next change of the set. Members from an iterator, or passed
  * to a visitor, are valid only until the next step, because a small set may store them in a
  * shortened form (zset_front.h). */
-#ifndef STORE_TYPE_ZSET_H
-#define STORE_TYPE_ZSET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -95,5 +94,3 @@ struct zset *zset_relocate(struct zset *zset, struct relocation_cursor *cursor,
                            struct relocation *relocation);
 size_t zset_bytes(const struct zset *zset);
 void zset_check(const struct zset *zset);
-
-#endif

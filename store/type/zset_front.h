@@ -13,8 +13,7 @@
  * Stored forms are ordered like the members themselves, so that members can be searched and
  * compared without being spelled: converted back to their text. For this order a decimal digit d is
  * stored as d + 1: the 0 after an odd number of digits then sorts before all digits. */
-#ifndef STORE_TYPE_ZSET_FRONT_H
-#define STORE_TYPE_ZSET_FRONT_H
+#pragma once
 
 #include <endian.h>
 #include <stdbool.h>
@@ -101,5 +100,3 @@ static inline struct bytes zset_front_spell(const struct zset_front *front, stru
     bool is_padded = front->letters == ZSET_DECIMAL && (stored.data[stored.len - 1] & 0xf) == 0;
     return bytes_of(text, front->prefix.len + 2 * stored.len - is_padded);
 }
-
-#endif

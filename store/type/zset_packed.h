@@ -12,8 +12,7 @@
  * times as scores, takes about 60% of the memory. If a new member does not suit the front, all are
  * stored as text, and without the prefix if the new member lacks it. Setting a deadline removes the
  * front, because code that visits deadlines reads members from the records. */
-#ifndef STORE_TYPE_ZSET_PACKED_H
-#define STORE_TYPE_ZSET_PACKED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -81,5 +80,3 @@ size_t zset_packed_below_member(const struct packed *packed, struct bytes member
 /* As zset_packed_put, for a member that must be absent. */
 bool zset_packed_add(struct packed *packed, struct bytes member, double score, msec at);
 void zset_packed_check(const struct packed *packed);
-
-#endif

@@ -1,7 +1,6 @@
 /* zset_table: the large form of a sorted set. Each member is one allocation, in a table by its
  * bytes and in a tree by its score. A member embeds a deadline if it ever had one. */
-#ifndef STORE_TYPE_ZSET_TABLE_H
-#define STORE_TYPE_ZSET_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ void zset_table_relocate(struct zset_table *table, struct relocation_cursor *cur
                          struct relocation *relocation);
 size_t zset_table_bytes(const struct zset_table *table);
 void zset_table_check(const struct zset_table *table);
-
-#endif

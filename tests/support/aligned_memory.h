@@ -1,6 +1,5 @@
 /* aligned_memory: an allocator for mem_use whose blocks of 4 KiB are aligned, as jemalloc's are. */
-#ifndef TESTS_SUPPORT_ALIGNED_MEMORY_H
-#define TESTS_SUPPORT_ALIGNED_MEMORY_H
+#pragma once
 
 #include <malloc.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ static inline size_t aligned_size(const void *p)
 }
 
 static const struct mem_hooks aligned_memory = { aligned_resize, free, aligned_size };
-
-#endif

@@ -1,6 +1,5 @@
 /* caller: a session with its own output, for tests of the messages that each session receives. */
-#ifndef TESTS_SUPPORT_CALLER_H
-#define TESTS_SUPPORT_CALLER_H
+#pragma once
 
 #include <check.h>
 #include <string.h>
@@ -50,5 +49,3 @@ static inline const char *caller_heard(struct caller *caller)
 }
 
 #define hears(caller, text) ck_assert_str_eq(caller_heard(caller), text)
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Between begin and end it also checks the order of calls: a file is renamed only after it was
  * synced, and after a rename only temporary files are removed before the folder is synced. */
-#ifndef TESTS_SUPPORT_DISK_WORLD_H
-#define TESTS_SUPPORT_DISK_WORLD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ void disk_world_look(bool looking);
 void disk_world_hold_syncs(void);
 void disk_world_await_sync(void); /* waits until a sync is waiting */
 void disk_world_release_syncs(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* engine_world: an engine without sockets, a clock that the test steps, and callers that may block.
  * The test adds the commands. */
-#ifndef TESTS_SUPPORT_ENGINE_WORLD_H
-#define TESTS_SUPPORT_ENGINE_WORLD_H
+#pragma once
 
 #include <stdlib.h>
 
@@ -98,5 +97,3 @@ static inline Suite *engine_world_suite(const char *name, const TTest *const *te
     suite_add_tcase(suite, tcase);
     return suite;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* items: the bulk strings of a reply as a flat array, for tests that count and compare elements. */
-#ifndef TESTS_SUPPORT_ITEMS_H
-#define TESTS_SUPPORT_ITEMS_H
+#pragma once
 
 #include <check.h>
 #include <stdlib.h>
@@ -34,5 +33,3 @@ static inline unsigned item_number(struct bytes item)
     memcpy(text, item.data + 1, item.len - 1);
     return (unsigned)strtoul(text, NULL, 10);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* lines: tests written as tables: a request line, and the reply, error or events that it must have,
  * in one server_world. */
-#ifndef TESTS_SUPPORT_LINES_H
-#define TESTS_SUPPORT_LINES_H
+#pragma once
 
 #include <check.h>
 #include <stdio.h>
@@ -114,5 +113,3 @@ static inline void run_refused(const struct step *steps, size_t count)
 #define WRONGTYPE   "WRONGTYPE Operation against a key holding the wrong kind of value"
 #define NEGATIVE    "ERR invalid expire time, must be >= 0"
 #define ARITY(name) "ERR wrong number of arguments for '" name "' command"
-
-#endif

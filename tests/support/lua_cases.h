@@ -1,6 +1,5 @@
 /* lua_cases: expressions of Lua with their results, for tests of the libraries of scripts. */
-#ifndef TESTS_SUPPORT_LUA_CASES_H
-#define TESTS_SUPPORT_LUA_CASES_H
+#pragma once
 
 #include <luajit-2.1/lua.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ lua_State *lua_cases_open(lua_Alloc allocate, void *ctx);
 /* Returns the result of a text, as above. Valid until the next call. */
 const char *lua_cases_result(lua_State *L, const char *text);
 void lua_cases_check(lua_State *L, const struct lua_case *cases, size_t count);
-
-#endif

@@ -1,7 +1,6 @@
 /* payloads: DUMP payloads of small values, for RESTORE in random programs. The deadlines of members
  * are a few milliseconds after the instant at which a server_world begins. */
-#ifndef TESTS_SUPPORT_PAYLOADS_H
-#define TESTS_SUPPORT_PAYLOADS_H
+#pragma once
 
 #include "store/base/bytes.h"
 
@@ -68,5 +67,3 @@ static const struct bytes payloads[] = {
 };
 
 enum { PAYLOADS = sizeof(payloads) / sizeof(payloads[0]) };
-
-#endif

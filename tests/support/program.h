@@ -1,8 +1,7 @@
 /* program: makes random calls from a command's row. Its syntax line gives the kinds of arguments,
  * small pools give their values, and a source of numbers chooses among them. tests/README.md lists
  * the other generators. Does not know what a command does. */
-#ifndef TESTS_SUPPORT_PROGRAM_H
-#define TESTS_SUPPORT_PROGRAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,5 +50,3 @@ void program_rows(struct program_rows *rows, const struct commands *commands,
 /* Does the row read or write data? */
 bool program_is_data(struct command_ref ref);
 bool program_is_any(struct command_ref ref);
-
-#endif

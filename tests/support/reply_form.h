@@ -1,7 +1,6 @@
 /* reply_form: does a reply have the form that a row of the command table declares?
  * The notation is described in server/cmd/call/command.h, at `replies`. */
-#ifndef TESTS_SUPPORT_REPLY_FORM_H
-#define TESTS_SUPPORT_REPLY_FORM_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -9,5 +8,3 @@
 
 /* `declared` is one line of a row's replies: a form, which ": when" may follow. */
 bool reply_form_matches(const char *declared, const struct resp_reply *reply, int version);
-
-#endif

@@ -1,7 +1,6 @@
 /* scene: tests in which several callers send lines and get replies, also later ones, while the
  * clock is stepped. */
-#ifndef TESTS_SUPPORT_SCENE_H
-#define TESTS_SUPPORT_SCENE_H
+#pragma once
 
 #include "server/engine/react/blocked.h"
 #include "tests/support/lines.h"
@@ -48,5 +47,3 @@ static inline void play_whole(const struct act *acts, size_t count)
     } while (0)
 
 #define PASS(msec) '-', "+" msec, ""
-
-#endif

@@ -1,7 +1,6 @@
 /* segment_text: the text of the complete records of a segment. Reads the format that
  * server/disk/journal.h describes. */
-#ifndef TESTS_SUPPORT_SEGMENT_TEXT_H
-#define TESTS_SUPPORT_SEGMENT_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,5 +22,3 @@ struct segment_text {
 /* A wrong checksum fails the test. */
 struct segment_text segment_text_of(const char *data, size_t len);
 struct segment_text segment_text_read(const char *name); /* in the disk_world's folder */
-
-#endif

@@ -1,8 +1,7 @@
 /* server_world: the daemon without sockets and without the turns of its loop: all commands, a world
  * with data, a stepped clock, and a few callers whose replies are kept. For tests of whole
  * programs. Commands that need a connection find none. */
-#ifndef TESTS_SUPPORT_SERVER_WORLD_H
-#define TESTS_SUPPORT_SERVER_WORLD_H
+#pragma once
 
 #include "server/admin/admin.h"
 #include "server/script/script.h"
@@ -64,5 +63,3 @@ void server_world_hold(struct server_world *world, msec at);
 void server_world_expire(struct server_world *world);
 /* server_world_hold, then server_world_expire. */
 void server_world_step(struct server_world *world, msec at);
-
-#endif

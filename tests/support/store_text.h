@@ -1,6 +1,5 @@
 /* store_text: the whole content of a store as sorted lines, one for each effect of walk_store. */
-#ifndef TESTS_SUPPORT_STORE_TEXT_H
-#define TESTS_SUPPORT_STORE_TEXT_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,5 +76,3 @@ static inline const char *store_text(const struct store *store)
     free(text);
     return all;
 }
-
-#endif

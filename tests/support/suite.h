@@ -1,6 +1,5 @@
 /* suite: the interface of a unit test file to tests/support/suite.c. */
-#ifndef TESTS_SUPPORT_SUITE_H
-#define TESTS_SUPPORT_SUITE_H
+#pragma once
 
 #include <check.h>
 #include <stdbool.h>
@@ -42,5 +41,3 @@ static inline Suite *suite_of(const char *name, const TTest *const *tests)
     suite_add_tcase(suite, tcase);
     return suite;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* tls_peer: what tests of TLS need: certificates in files, and a client whose records stay in
  * memory until the test moves them, so that it can cut them anywhere. Depends on OpenSSL. */
-#ifndef TESTS_SUPPORT_TLS_PEER_H
-#define TESTS_SUPPORT_TLS_PEER_H
+#pragma once
 
 #include <openssl/ssl.h>
 #include <stdbool.h>
@@ -35,5 +34,3 @@ size_t tls_peer_pull(struct tls_peer *peer); /* gives it what is in the socket; 
 bool tls_peer_shake(struct tls_peer *peer);
 void tls_peer_write(struct tls_peer *peer, const void *data, size_t len);
 size_t tls_peer_read(struct tls_peer *peer, void *to, size_t size); /* 0: nothing yet */
-
-#endif

@@ -1,7 +1,6 @@
 /* world: a store, an instant `now` that tests step, and the list of recorded effects. For tests of
  * the store; server_world adds a server to it. */
-#ifndef TESTS_SUPPORT_WORLD_H
-#define TESTS_SUPPORT_WORLD_H
+#pragma once
 
 #include <stddef.h>
 
@@ -42,5 +41,3 @@ void world_zadd(struct world *world, const char *key, double score, const char *
 bool world_has(struct world *world, const char *key);
 
 struct bytes text(const char *text);
-
-#endif

@@ -1,8 +1,7 @@
 /* cut: cuts the damaged end off a journal, and keeps the cut bytes in another file. The caller
  * decides where to cut. Functions return 0 or an errno. When cut_and_keep returns 0, both files are
  * synced. */
-#ifndef TOOLS_FILES_CUT_H
-#define TOOLS_FILES_CUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ int cut_check_unused(const char *path);
  * 0, writes a first line again: for the version that the file had or, if that can't be read, the
  * current one. Returns EEXIST if the file for the copy already exists. */
 int cut_and_keep(const char *path, uint64_t at, struct cut *cut);
-
-#endif

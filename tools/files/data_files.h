@@ -1,7 +1,6 @@
 /* data_files: finds the data files to which a path leads, and tells their kinds by names, manifests
  * and first bytes. judge.h checks their contents. */
-#ifndef TOOLS_FILES_DATA_FILES_H
-#define TOOLS_FILES_DATA_FILES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,5 +50,3 @@ void data_files_drop(struct data_files *all);
 /* Call it after a journal was cut to `length`: lowers the length that its manifest states as
  * synced. Returns 0 or an errno. */
 int data_file_lower_synced(const struct data_file *file, uint64_t length);
-
-#endif

@@ -1,7 +1,6 @@
 /* judge: checks whether a data file is whole, torn (its last record is incomplete) or damaged, with
  * the daemon's own readers. Changes no file. */
-#ifndef TOOLS_FILES_JUDGE_H
-#define TOOLS_FILES_JUDGE_H
+#pragma once
 
 #include "server/disk/format/replay.h"
 #include "server/disk/format/snapshot_file.h"
@@ -26,5 +25,3 @@ struct judgement {
  * zero if that is no journal. Redis' own files are not read, and count as WHOLE. */
 void judge_file(const struct data_file *file, struct store *store, msec now,
                 const struct journal_end *before, struct judgement *found);
-
-#endif

@@ -1,7 +1,6 @@
 /* losses: counts, by kind, the data that Redis 7.0 can't hold, and keeps the names of the first few
  * keys of each kind for a report. */
-#ifndef TOOLS_FILES_LOSSES_H
-#define TOOLS_FILES_LOSSES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ void losses_add(struct losses *losses, enum loss loss, struct bytes key, bool fi
 bool losses_any(const struct losses *losses);
 /* Prints a line for each kind found, with the text in `done` for that kind. */
 void losses_print(const struct losses *losses, const char *const done[LOSS_KINDS], FILE *to);
-
-#endif

@@ -1,6 +1,5 @@
 /* records: prints the records of a journal as text. Depends on record.h and the effects' forms. */
-#ifndef TOOLS_FILES_RECORDS_H
-#define TOOLS_FILES_RECORDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,5 +14,3 @@ bool records_show(FILE *to, const char *path, uint64_t end);
  * Returns false, printing nothing, if the effect is malformed or incomplete, or if its key is left
  * out because the effect before it has the same. */
 bool records_show_brief(FILE *to, const char *data, size_t len);
-
-#endif

@@ -1,6 +1,5 @@
 /* show: prints bytes from files without their control characters, on which a terminal would act. */
-#ifndef TOOLS_FILES_SHOW_H
-#define TOOLS_FILES_SHOW_H
+#pragma once
 
 #include <stddef.h>
 #include <stdio.h>
@@ -14,5 +13,3 @@ void show_start(FILE *to, const char *data, size_t len, size_t most);
 void show_line(FILE *to, const char *data, size_t len);
 /* As show_line, for a file name. */
 void show_path(FILE *to, const char *path);
-
-#endif

@@ -1,6 +1,5 @@
 /* usages: the command lines of expired-check and expired-export, as tables. */
-#ifndef TOOLS_FILES_USAGES_H
-#define TOOLS_FILES_USAGES_H
+#pragma once
 
 #include "conf/usage.h"
 
@@ -11,5 +10,3 @@ enum { EXPORT_TEXT = 256, EXPORT_STRICT, EXPORT_DROP_MEMBERS, EXPORT_KEEP_MEMBER
 enum { EXIT_GOOD, EXIT_TORN, EXIT_DAMAGED, EXIT_UNREADABLE, EXIT_LOSSES };
 
 extern const struct usage usages_check, usages_export;
-
-#endif

@@ -1,7 +1,6 @@
 /* link: a blocking connection of a measuring tool to a RESP server. Any failure ends the program
  * with a message. */
-#ifndef TOOLS_LIB_LINK_H
-#define TOOLS_LIB_LINK_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ const struct resp_node *link_expect(struct link *link, const char *what);
 int64_t wall_usec(void);
 /* Returns how far the server's clock is ahead of ours, by the fastest of several TIME requests. */
 int64_t link_clock_offset_usec(struct link *link);
-
-#endif

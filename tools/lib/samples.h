@@ -1,6 +1,5 @@
 /* samples: measured times and their percentiles. */
-#ifndef TOOLS_LIB_SAMPLES_H
-#define TOOLS_LIB_SAMPLES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ void samples_sort(struct samples *samples);
 int64_t samples_at(const struct samples *samples, double share, size_t of);
 /* Returns the number of samples that are at most `usec`. */
 size_t samples_within(const struct samples *samples, int64_t usec);
-
-#endif

@@ -1,7 +1,6 @@
 /* server: what the measuring tools ask of the server (CONFIG, INFO), and the options of their
  * command lines that name the server. Any failure ends the program with a message. */
-#ifndef TOOLS_LIB_SERVER_H
-#define TOOLS_LIB_SERVER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -24,5 +23,3 @@ void server_restore_events(struct link *link, char *old);
 /* Requests a section of INFO. server_info_field reads its fields until the link's next reply. */
 void server_ask_info(struct link *link, const char *section);
 double server_info_field(const struct link *link, const char *field);
-
-#endif

@@ -1,7 +1,6 @@
 /* completion: bash completions, made from the table of a command line and from the table of
  * options. */
-#ifndef TOOLS_MANUAL_COMPLETION_H
-#define TOOLS_MANUAL_COMPLETION_H
+#pragma once
 
 #include <stdio.h>
 
@@ -11,5 +10,3 @@
  * `options_too`, also of the configuration's options that have an effect, and of their values if
  * these are a few words or a folder. */
 void completion_write(FILE *to, const struct usage *usage, bool options_too);
-
-#endif

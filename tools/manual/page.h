@@ -1,6 +1,5 @@
 /* page: whole man pages, made from the table of a command line and from the table of options. */
-#ifndef TOOLS_MANUAL_PAGE_H
-#define TOOLS_MANUAL_PAGE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -13,5 +12,3 @@ struct page_version {
 
 void page_write_program(FILE *to, const struct usage *usage, const struct page_version *version);
 void page_write_options(FILE *to, const struct page_version *version); /* expired.conf(5) */
-
-#endif

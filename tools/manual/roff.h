@@ -1,6 +1,5 @@
 /* roff: writes text for man(7), escaped so that it is shown as it is. */
-#ifndef TOOLS_MANUAL_ROFF_H
-#define TOOLS_MANUAL_ROFF_H
+#pragma once
 
 #include <stdio.h>
 
@@ -22,5 +21,3 @@ void roff_text(FILE *to, const char *text);
 void roff_words(FILE *to, const char *text);
 /* A term in bold, and its value in italics unless that is NULL. */
 void roff_term(FILE *to, const char *term, const char *value);
-
-#endif

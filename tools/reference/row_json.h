@@ -7,13 +7,10 @@
  * "redis_7_0" tells whether Redis 7.0 has the command. An argument has a "type" as in COMMAND DOCS,
  * a "name" if it is a value, and, where they apply, "token", "optional", "multiple",
  * "repeats_token" and "arguments", its parts. */
-#ifndef TOOLS_REFERENCE_ROW_JSON_H
-#define TOOLS_REFERENCE_ROW_JSON_H
+#pragma once
 
 #include <stdio.h>
 
 #include "tools/reference/rows.h"
 
 void row_json_print(FILE *to, const struct row *row);
-
-#endif

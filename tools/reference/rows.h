@@ -1,7 +1,6 @@
 /* rows: a list of all commands that can run, with their subcommands, sorted by name. It is made
  * from the command table, without a running server. */
-#ifndef TOOLS_REFERENCE_ROWS_H
-#define TOOLS_REFERENCE_ROWS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,5 +25,3 @@ bool row_is_in_redis_7_0(const struct command *command);
 const char *row_origin(const struct command *command);
 /* Was the command introduced by expired itself? */
 bool row_is_own(const struct command *command);
-
-#endif

@@ -1,6 +1,5 @@
 /* acl_sessions: closes connections whose user was deleted or lost permissions. */
-#ifndef SERVER_ADMIN_ACL_ACL_SESSIONS_H
-#define SERVER_ADMIN_ACL_ACL_SESSIONS_H
+#pragma once
 
 #include "server/admin/admin.h"
 
@@ -20,5 +19,3 @@ void acl_sessions_user_changed(const struct acl_sessions *sessions, const struct
 /* Closes all connections that subscribe to channels, or track keys by prefixes, that their users
  * may no longer use. */
 void acl_sessions_check_channels(struct acl_sessions *sessions);
-
-#endif

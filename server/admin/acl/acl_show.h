@@ -1,6 +1,5 @@
 /* acl_show: the subcommands of ACL that show users, categories and the log of refusals. */
-#ifndef SERVER_ADMIN_ACL_ACL_SHOW_H
-#define SERVER_ADMIN_ACL_ACL_SHOW_H
+#pragma once
 
 #include "server/cmd/call/call.h"
 
@@ -11,5 +10,3 @@ void acl_show_caller(struct call *call);     /* WHOAMI */
 void acl_show_categories(struct call *call); /* CAT */
 void acl_show_log(struct call *call);        /* LOG */
 void acl_show_help(struct call *call);       /* HELP */
-
-#endif

@@ -1,7 +1,6 @@
 /* client_filter: the options with which CLIENT LIST and CLIENT KILL select connections, as in Redis
  * 7.4 and Valkey 9. A connection is selected if it matches all options. */
-#ifndef SERVER_ADMIN_CLIENT_CLIENT_FILTER_H
-#define SERVER_ADMIN_CLIENT_CLIENT_FILTER_H
+#pragma once
 
 #include "server/cmd/call/error.h"
 #include "server/net/client.h"
@@ -57,5 +56,3 @@ enum { CLIENT_FLAGS_MAX = 24 };
 const char *client_flags(const struct client_info *info, char to[CLIENT_FLAGS_MAX]);
 /* Returns "r" if the client follows redirections (CLIENT CAPA), else "". */
 const char *client_capa(const struct session *session);
-
-#endif

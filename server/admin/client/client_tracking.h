@@ -1,6 +1,5 @@
 /* client_tracking: the subcommands of CLIENT about client-side caching. */
-#ifndef SERVER_ADMIN_CLIENT_CLIENT_TRACKING_H
-#define SERVER_ADMIN_CLIENT_CLIENT_TRACKING_H
+#pragma once
 
 struct call;
 
@@ -8,5 +7,3 @@ void cmd_client_tracking(struct call *call);
 void cmd_client_caching(struct call *call);
 void cmd_client_getredir(struct call *call);
 void cmd_client_trackinginfo(struct call *call);
-
-#endif

@@ -1,6 +1,5 @@
 /* identity: names of callers, for HELLO and CLIENT. */
-#ifndef SERVER_ADMIN_CLIENT_IDENTITY_H
-#define SERVER_ADMIN_CLIENT_IDENTITY_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -13,5 +12,3 @@ bool identity_name_valid(struct bytes name);
 void identity_set_name(struct session *session, struct bytes name);
 /* Replaces an owned text; an empty one becomes NULL. */
 void identity_set_text(struct blob **slot, struct bytes text);
-
-#endif

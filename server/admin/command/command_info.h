@@ -1,6 +1,5 @@
 /* command_info: the reply of COMMAND INFO for a row, and helpers for other replies about rows. */
-#ifndef SERVER_ADMIN_COMMAND_COMMAND_INFO_H
-#define SERVER_ADMIN_COMMAND_COMMAND_INFO_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,5 +12,3 @@ void command_info_reply_name(struct call *call, struct command_ref ref); /* "con
 void command_info_reply_key_flags(struct call *call, unsigned flags);    /* KEY_* */
 
 size_t command_info_subcommand_count(const struct command *row);
-
-#endif

@@ -11,8 +11,7 @@
  *     [words]                an optional part
  *     <words | words>        a choice
  *     words [words ...]      the same words again, with dots: a part that may be repeated */
-#ifndef SERVER_ADMIN_COMMAND_SYNTAX_H
-#define SERVER_ADMIN_COMMAND_SYNTAX_H
+#pragma once
 
 #include "proto/resp/resp_write.h"
 #include "store/base/bytes.h"
@@ -45,5 +44,3 @@ const char *syntax_type(const struct syntax_node *node);
  * specs. The first argument that is a key belongs to the first spec, and so on; further ones belong
  * to the last. */
 void syntax_reply_arguments(struct resp_writer *out, const char *line, int key_specs);
-
-#endif

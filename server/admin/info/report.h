@@ -1,6 +1,5 @@
 /* report: builds the text of INFO: lines of fields, from tables of rows. */
-#ifndef SERVER_ADMIN_INFO_REPORT_H
-#define SERVER_ADMIN_INFO_REPORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -97,5 +96,3 @@ void info_latencystats(struct report *report);
 void info_expired(struct report *report);
 void info_expiry(struct report *report);
 void info_keyspace(struct report *report);
-
-#endif

@@ -1,7 +1,6 @@
 /* args: parses the arguments of a call, and looks up keys by argument. Unless noted otherwise, a
  * function that returns false has already sent Redis' error, so its caller only returns. */
-#ifndef SERVER_CMD_CALL_ARGS_H
-#define SERVER_CMD_CALL_ARGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -60,5 +59,3 @@ struct entry *entry_or_new(struct call *call, int i, struct entry *entry, enum t
 /* Converts the indexes start and stop of LRANGE or ZRANGE, where negative ones count from the end,
  * to the half-open range [*from, *to) within `count` elements. For an empty range both are 0. */
 void clip_range(int64_t start, int64_t stop, size_t count, size_t *from, size_t *to);
-
-#endif

@@ -17,8 +17,7 @@
  *     role, pause   what the gates must know of replication and of CLIENT PAUSE
  *
  * May use: proto/resp server/base store/. */
-#ifndef SERVER_CMD_CALL_CALL_H
-#define SERVER_CMD_CALL_CALL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -166,5 +165,3 @@ static inline void reply_ok(struct call *call)
 {
     resp_ok(call->out);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* call_time: the duration of a call that may block, in microseconds of the monotonic clock. The
  * time spent blocked is the time since began_usec, minus ran_usec. */
-#ifndef SERVER_CMD_CALL_CALL_TIME_H
-#define SERVER_CMD_CALL_CALL_TIME_H
+#pragma once
 
 #include <stdint.h>
 
@@ -9,5 +8,3 @@ struct call_time {
     int64_t ran_usec;   /* total duration of its runs so far; the rest of the time it was blocked */
     int64_t began_usec; /* start of its first run */
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* category: the ACL categories of a command ("read", "sortedset" ...), derived from the flags, the
  * group and the `acl` of its row. COMMAND and the ACL share this list, so they can't disagree. */
-#ifndef SERVER_CMD_CALL_CATEGORY_H
-#define SERVER_CMD_CALL_CATEGORY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,5 +13,3 @@ const char *category_name(unsigned category); /* "read", without the @ */
 int category_find(struct bytes name);         /* ignores case; -1: no such category */
 bool category_has(unsigned category, struct command_ref ref);
 uint32_t category_bits(struct command_ref ref); /* one bit per category */
-
-#endif

@@ -4,8 +4,7 @@
  * A file of commands ends with its rows, exported as one group. At start-up, server/daemon/wiring
  * adds each group to the table, with a context: the part of the server that its commands may use in
  * addition to the store. */
-#ifndef SERVER_CMD_CALL_COMMAND_H
-#define SERVER_CMD_CALL_COMMAND_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -307,5 +306,3 @@ static inline bool command_fits_arity(const struct command *row, int argc)
 {
     return row->arity < 0 ? argc >= -row->arity : argc == row->arity;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* error: the texts of all errors, with the functions (in call.c) that reply with them. Where Redis
  * 7.0 has the error, the text is Redis' to the letter. Some texts are formats, which failf fills
  * in. */
-#ifndef SERVER_CMD_CALL_ERROR_H
-#define SERVER_CMD_CALL_ERROR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -508,5 +507,3 @@ bool failf(struct call *call, enum error error, ...);
 /* Replies with a line that comes from elsewhere, such as a script; its first word is the error's
  * code. `counted`: the statistics already include this error, so it is not counted again. */
 void fail_line(struct call *call, const char *line, size_t len, bool counted);
-
-#endif

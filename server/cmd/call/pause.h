@@ -1,6 +1,5 @@
 /* pause: the requests that CLIENT PAUSE and FAILOVER delay, and until when. */
-#ifndef SERVER_CMD_CALL_PAUSE_H
-#define SERVER_CMD_CALL_PAUSE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -47,5 +46,3 @@ static inline enum pause_kind pause_now(struct pause *pause, msec now)
     if (pause->kind != PAUSE_NONE && instant_expired(pause->until, now)) pause_end(pause);
     return pause->kind == PAUSE_NONE && pause->failover ? PAUSE_WRITE : pause->kind;
 }
-
-#endif

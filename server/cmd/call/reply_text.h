@@ -1,6 +1,5 @@
 /* reply_text: replies that are text for people: HELP, and verbatim strings. */
-#ifndef SERVER_CMD_CALL_REPLY_TEXT_H
-#define SERVER_CMD_CALL_REPLY_TEXT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -14,5 +13,3 @@ void reply_help(struct call *call, const char *const *lines, size_t count);
 
 /* Replies with the text as one verbatim string and drops it. */
 void reply_text(struct call *call, struct outbuf *text);
-
-#endif

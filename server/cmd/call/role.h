@@ -1,8 +1,7 @@
 /* role: the server's role in replication, set by server/replica. The gates check it, and so does
  * all work that only a master may do, such as expiry and eviction. On a master all fields are
  * false, except few_replicas while min-replicas-to-write is not met. */
-#ifndef SERVER_CMD_CALL_ROLE_H
-#define SERVER_CMD_CALL_ROLE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -11,5 +10,3 @@ struct role {
     bool stale;        /* the link to the master is down, or the first copy is incomplete */
     bool few_replicas; /* fewer good replicas than min-replicas-to-write */
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* saved_call: a copy of a call that outlives its request: queued by MULTI, or blocked. */
-#ifndef SERVER_CMD_CALL_SAVED_CALL_H
-#define SERVER_CMD_CALL_SAVED_CALL_H
+#pragma once
 
 #include <sys/queue.h>
 
@@ -19,5 +18,3 @@ struct saved_call *saved_call_new(const struct call *call);
 /* Makes a call for this session from the copy, still without a transaction. */
 struct session;
 struct call saved_call_again(const struct saved_call *saved, struct session *session);
-
-#endif

@@ -1,8 +1,7 @@
 /* session: the state of a client between its commands: plain fields, and pointers to what other
  * modules own. It knows no sockets: a connection embeds a session, while replay_call, link_info and
  * tests make sessions that have no connection. */
-#ifndef SERVER_CMD_CALL_SESSION_H
-#define SERVER_CMD_CALL_SESSION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -112,5 +111,3 @@ void session_check(const struct session *session);
 /* Returns how many channels, patterns and shard channels the session is subscribed to. In
  * pubsub.c. */
 unsigned session_subscriptions(const struct session *session);
-
-#endif

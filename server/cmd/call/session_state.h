@@ -12,8 +12,7 @@
  * only a session in SERVING can begin to wait, and no request runs during a wait.
  *
  * Only session.c changes a state. */
-#ifndef SERVER_CMD_CALL_SESSION_STATE_H
-#define SERVER_CMD_CALL_SESSION_STATE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -58,5 +57,3 @@ static inline bool session_may_enter(enum session_state from, enum session_state
     };
     return allowed[from][to];
 }
-
-#endif

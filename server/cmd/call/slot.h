@@ -1,7 +1,6 @@
 /* slot: the slots of Redis Cluster. Computes the slot of a key, and checks that all keys of a call,
  * which its command row locates, share one slot. */
-#ifndef SERVER_CMD_CALL_SLOT_H
-#define SERVER_CMD_CALL_SLOT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -17,5 +16,3 @@ int slot_of(struct bytes key);
  * the slot in *slot, which stays unchanged if the call has no keys. A prefix of keys must contain a
  * tag in braces, because otherwise its keys are in many slots. */
 bool slot_is_one(const struct call *call, int *slot);
-
-#endif

@@ -15,8 +15,7 @@
  * instead of being claimed again.
  *
  * May use: proto/resp server/cmd/call server/cmd store/. */
-#ifndef SERVER_CMD_DEHYDRATOR_DEHYDRATOR_H
-#define SERVER_CMD_DEHYDRATOR_DEHYDRATOR_H
+#pragma once
 
 #include "server/cmd/call/command.h"
 
@@ -34,5 +33,3 @@ extern const struct command_group dehydrator_token_commands;
 extern const struct command_group dehydrator_pause_commands;
 /* CRON.NEXT. */
 extern const struct command_group dehydrator_cron_commands;
-
-#endif

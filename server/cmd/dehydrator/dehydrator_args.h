@@ -1,7 +1,6 @@
 /* dehydrator_args: arguments and look-ups that the commands of dehydrators share. An arg_ function
  * that returns false has sent the error. */
-#ifndef SERVER_CMD_DEHYDRATOR_DEHYDRATOR_ARGS_H
-#define SERVER_CMD_DEHYDRATOR_DEHYDRATOR_ARGS_H
+#pragma once
 
 #include "server/cmd/call/args.h"
 #include "store/calendar/calendar.h"
@@ -36,5 +35,3 @@ const struct policy *find_backoff(const struct call *call, struct bytes key);
 bool is_full(const struct call *call, const struct entry *entry, size_t added);
 /* Counts the elements that are due now, up to a limit; 0 if entry is NULL or paused. O(log n) */
 size_t count_due(const struct call *call, const struct entry *entry, int64_t limit);
-
-#endif

@@ -1,8 +1,7 @@
 /* dehydrator_push: pushes one element, with two kinds of options: those that decide what happens if
  * the id exists (KEEP, REPLACE, POSTPONE), and those that the element keeps (REMEMBER, EVERY,
  * CRON). */
-#ifndef SERVER_CMD_DEHYDRATOR_DEHYDRATOR_PUSH_H
-#define SERVER_CMD_DEHYDRATOR_DEHYDRATOR_PUSH_H
+#pragma once
 
 #include "server/cmd/call/args.h"
 #include "store/type/dehydrator.h"
@@ -35,5 +34,3 @@ bool parse_push_options(struct call *call, int i, struct push *push);
 bool is_present(const struct call *call, const struct entry *entry, struct bytes id);
 enum pushed push_element(struct call *call, struct push *push, struct bytes id,
                          struct bytes payload);
-
-#endif

@@ -3,8 +3,7 @@
  * computes; geo_args parses. Start with geo.c.
  *
  * May use: proto/resp server/cmd/call server/cmd store/. */
-#ifndef SERVER_CMD_GEO_GEO_H
-#define SERVER_CMD_GEO_GEO_H
+#pragma once
 
 #include "server/cmd/call/command.h"
 
@@ -12,5 +11,3 @@
 extern const struct command_group geo_commands;
 /* GEOSEARCH GEORADIUS and their forms. */
 extern const struct command_group geo_search_commands;
-
-#endif

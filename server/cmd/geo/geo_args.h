@@ -1,7 +1,6 @@
 /* geo_args: arguments and replies that the geo commands share. A function that returns false has
  * sent the error. */
-#ifndef SERVER_CMD_GEO_GEO_ARGS_H
-#define SERVER_CMD_GEO_GEO_ARGS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -21,5 +20,3 @@ bool arg_box(struct call *call, int i, struct geo_shape *shape);
 void reply_point(struct call *call, struct geo_point point);
 /* Replies with the distance as text with four decimals. */
 void reply_distance(struct call *call, double distance);
-
-#endif

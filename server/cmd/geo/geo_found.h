@@ -1,6 +1,5 @@
 /* geo_found: finds the members of a sorted set within a shape and sorts them by distance. */
-#ifndef SERVER_CMD_GEO_GEO_FOUND_H
-#define SERVER_CMD_GEO_GEO_FOUND_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,5 +33,3 @@ void geo_found_drop(struct geo_found *found);
 /* Sorts the `wanted` nearest (or farthest) matches to the front and leaves the rest unsorted.
  * O(count + wanted * log(wanted)) expected */
 void geo_found_sort(struct geo_found *found, size_t wanted, bool farthest_first);
-
-#endif

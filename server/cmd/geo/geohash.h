@@ -10,8 +10,7 @@
  * those that share their first 2k bits. Points close to each other mostly have close numbers. The
  * idea is Gustavo Niemeyer's geohash (2008), on G. M. Morton's order (1966). Distances use the
  * haversine formula on a sphere. */
-#ifndef SERVER_CMD_GEO_GEOHASH_H
-#define SERVER_CMD_GEO_GEOHASH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,5 +58,3 @@ struct score_range {
  * without those that lie outside the shape's bounding box. */
 enum { GEO_CELLS_MAX = 9 };
 size_t geo_shape_cells(const struct geo_shape *shape, struct score_range cells[GEO_CELLS_MAX]);
-
-#endif

@@ -3,8 +3,7 @@
  * hash.c.
  *
  * May use: proto/resp server/cmd/call server/cmd server/cmd/member store/. */
-#ifndef SERVER_CMD_HASH_HASH_H
-#define SERVER_CMD_HASH_HASH_H
+#pragma once
 
 #include "server/cmd/call/command.h"
 
@@ -13,5 +12,3 @@ extern const struct command_group hash_commands;
 extern const struct command_group hash_random_commands;
 /* HSETEX HGETEX HGETDEL. */
 extern const struct command_group hash_ex_commands;
-
-#endif

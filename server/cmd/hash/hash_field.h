@@ -1,6 +1,5 @@
 /* hash_field: look-up and reply of a field, shared by the commands of hashes. */
-#ifndef SERVER_CMD_HASH_HASH_FIELD_H
-#define SERVER_CMD_HASH_HASH_FIELD_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -24,5 +23,3 @@ static inline void reply_field_value(struct call *call, const struct entry *entr
     else
         resp_null(call->out);
 }
-
-#endif

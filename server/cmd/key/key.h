@@ -11,8 +11,7 @@
  *     policy_args  the words of a policy, also for the configuration file and the module
  *
  * May use: proto/resp server/cmd/call server/cmd store/. */
-#ifndef SERVER_CMD_KEY_KEY_H
-#define SERVER_CMD_KEY_KEY_H
+#pragma once
 
 #include "server/cmd/call/command.h"
 
@@ -36,5 +35,3 @@ extern const struct command_group sort_commands;
 extern const struct command_group object_commands;
 /* POLICY. */
 extern const struct command_group policy_commands;
-
-#endif

@@ -1,7 +1,6 @@
 /* policy_args: parses the words of a policy, such as "rv:* MAXLEN 30 TTL 7d", for POLICY SET, the
  * configuration file and the module. It also puts the errors of store/policy into words. */
-#ifndef SERVER_CMD_KEY_POLICY_ARGS_H
-#define SERVER_CMD_KEY_POLICY_ARGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,5 +14,3 @@ struct policy_refusal {
 /* As policy_read. Returns false after setting the refusal's error. */
 bool policy_args_read(const struct bytes *words, size_t count, const struct policies *policies,
                       struct policy *policy, struct policy_refusal *refusal);
-
-#endif

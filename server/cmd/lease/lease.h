@@ -2,12 +2,9 @@
  * (doc/leases.md). Start with lease.c.
  *
  * May use: proto/resp server/cmd/call server/cmd store/. */
-#ifndef SERVER_CMD_LEASE_LEASE_H
-#define SERVER_CMD_LEASE_LEASE_H
+#pragma once
 
 #include "server/cmd/call/command.h"
 
 /* The commands LEASE.TAKE, EXTEND, DROP, CHECK and INFO. */
 extern const struct command_group lease_commands;
-
-#endif

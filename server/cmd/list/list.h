@@ -2,8 +2,7 @@
  * list_move moves elements between lists. The value is store/type/list. Start with list.c.
  *
  * May use: proto/resp server/cmd/call server/cmd store/. */
-#ifndef SERVER_CMD_LIST_LIST_H
-#define SERVER_CMD_LIST_LIST_H
+#pragma once
 
 #include "server/cmd/call/command.h"
 
@@ -12,5 +11,3 @@ extern const struct command_group list_commands;
 extern const struct command_group list_pop_commands;
 /* LMOVE RPOPLPUSH BLMOVE BRPOPLPUSH LMOVEM BLMOVEM. */
 extern const struct command_group list_move_commands;
-
-#endif

@@ -4,8 +4,7 @@
  * Start with member_expire.c.
  *
  * May use: proto/resp server/cmd/call server/cmd store/. */
-#ifndef SERVER_CMD_MEMBER_MEMBER_H
-#define SERVER_CMD_MEMBER_MEMBER_H
+#pragma once
 
 #include "server/cmd/call/command.h"
 
@@ -13,5 +12,3 @@
 extern const struct command_group hash_expire_commands, set_expire_commands, zset_expire_commands;
 /* EXPIREMEMBER, FIELDEXPIRE and others. */
 extern const struct command_group other_servers_commands;
-
-#endif

@@ -1,7 +1,6 @@
 /* member_args: arguments shared by the commands that set deadlines of members. A function that
  * fails has sent Redis' error. */
-#ifndef SERVER_CMD_MEMBER_MEMBER_ARGS_H
-#define SERVER_CMD_MEMBER_MEMBER_ARGS_H
+#pragma once
 
 #include "server/cmd/call/args.h"
 
@@ -53,5 +52,3 @@ bool member_life_is_past(const struct call *call, const struct member_life *life
  * none or their deadline has passed. */
 struct lifetime member_lifetime(const struct call *call, const struct member_life *life,
                                 struct lifetime otherwise);
-
-#endif

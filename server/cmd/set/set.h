@@ -3,8 +3,7 @@
  * with set.c.
  *
  * May use: proto/resp server/cmd/call server/cmd server/cmd/member store/. */
-#ifndef SERVER_CMD_SET_SET_H
-#define SERVER_CMD_SET_SET_H
+#pragma once
 
 #include "server/cmd/call/command.h"
 
@@ -15,5 +14,3 @@ extern const struct command_group set_algebra_commands;
 extern const struct command_group set_random_commands;
 /* SADDEX. */
 extern const struct command_group set_ex_commands;
-
-#endif

@@ -1,7 +1,6 @@
 /* read_budget: the limits of one call of XREAD or XREADGROUP over all its streams together: the
  * number of entries (MAXCOUNT) and the bytes of the reply (MAXSIZE). */
-#ifndef SERVER_CMD_STREAM_READ_BUDGET_H
-#define SERVER_CMD_STREAM_READ_BUDGET_H
+#pragma once
 
 #include "server/cmd/stream/stream_args.h"
 
@@ -26,5 +25,3 @@ bool budget_take_id(struct read_budget *budget, struct stream_id id);
  * stream must have that many. Returns how many it allowed. */
 size_t budget_take_after(struct read_budget *budget, const struct stream *stream,
                          struct stream_id after, size_t count);
-
-#endif

@@ -13,8 +13,7 @@
  *     stream_args      arguments and replies that they share
  *
  * May use: proto/resp server/cmd/call server/cmd store/. */
-#ifndef SERVER_CMD_STREAM_STREAM_H
-#define SERVER_CMD_STREAM_STREAM_H
+#pragma once
 
 #include "server/cmd/call/command.h"
 
@@ -34,5 +33,3 @@ extern const struct command_group stream_pending_commands;
 extern const struct command_group stream_claim_commands;
 /* XINFO. */
 extern const struct command_group stream_info_commands;
-
-#endif

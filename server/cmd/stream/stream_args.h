@@ -1,8 +1,7 @@
 /* stream_args: what the commands of streams share: they parse IDs and intervals, find streams and
  * groups, and reply with entries. An arg_ or find_ function that returns false has sent the error,
  * unless noted otherwise. */
-#ifndef SERVER_CMD_STREAM_STREAM_ARGS_H
-#define SERVER_CMD_STREAM_STREAM_ARGS_H
+#pragma once
 
 #include "server/cmd/call/args.h"
 #include "store/type/stream/stream.h"
@@ -66,5 +65,3 @@ void reply_stream_entry(struct resp_writer *out, struct stream_entry *entry); /*
 /* Finds the entry with this ID. Returns false if there is none, and sends nothing. */
 bool find_stream_entry(const struct stream *stream, struct stream_id id,
                        struct stream_entry *entry);
-
-#endif

@@ -1,7 +1,6 @@
 /* stream_delivery: delivers entries of a stream to a consumer of a group: new entries, entries that
  * are pending for this consumer (again), and entries that other consumers have left idle. */
-#ifndef SERVER_CMD_STREAM_STREAM_DELIVERY_H
-#define SERVER_CMD_STREAM_STREAM_DELIVERY_H
+#pragma once
 
 #include "server/cmd/stream/read_budget.h"
 
@@ -50,5 +49,3 @@ uint64_t count_delivery(uint64_t deliveries);
 int64_t pending_idle(const struct call *call, const struct pending *pending);
 /* May the entry be claimed by a command that asks for entries idle for this span? */
 bool is_claimable(const struct call *call, const struct pending *pending, msec idle);
-
-#endif

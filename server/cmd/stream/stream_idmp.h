@@ -2,8 +2,7 @@
  * does not know whether the first one arrived, marks the entry with its own name and an idempotent
  * ID, or with IDMPAUTO lets a digest of the fields serve as this ID. An entry that the stream
  * remembers is not added again. */
-#ifndef SERVER_CMD_STREAM_STREAM_IDMP_H
-#define SERVER_CMD_STREAM_STREAM_IDMP_H
+#pragma once
 
 #include "server/cmd/stream/stream_args.h"
 
@@ -30,5 +29,3 @@ bool idmp_is_repeat(struct call *call, struct entry *entry, const struct idmp *i
 /* Remembers the entry, and the ID under which it was added. */
 void idmp_remember(struct call *call, struct entry *entry, const struct idmp *idmp,
                    struct stream_id id);
-
-#endif

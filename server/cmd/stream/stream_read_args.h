@@ -1,6 +1,5 @@
 /* stream_read_args: parses the arguments of XREAD and XREADGROUP. */
-#ifndef SERVER_CMD_STREAM_STREAM_READ_ARGS_H
-#define SERVER_CMD_STREAM_STREAM_READ_ARGS_H
+#pragma once
 
 #include "server/cmd/stream/stream_args.h"
 
@@ -25,5 +24,3 @@ bool parse_read_id(struct call *call, const struct read_args *args, int i,
 /* For find_keys: the keys follow the word STREAMS. */
 int find_xread_keys(int argc, const struct bytes *argv, int *positions);
 int find_xreadgroup_keys(int argc, const struct bytes *argv, int *positions);
-
-#endif

@@ -1,8 +1,7 @@
 /* stream_trim: the options with which XADD and XTRIM trim a stream (MAXLEN, MINID, LIMIT), and the
  * trimming. Also removes one entry together with references to it in groups, for XDELEX and
  * XACKDEL. */
-#ifndef SERVER_CMD_STREAM_STREAM_TRIM_H
-#define SERVER_CMD_STREAM_STREAM_TRIM_H
+#pragma once
 
 #include "server/cmd/stream/stream_args.h"
 
@@ -31,5 +30,3 @@ bool stream_is_referenced(const struct stream *stream, struct stream_id id);
 /* Removes the entry; with REFS_DELETE, also removes it from the pending entries of all groups.
  * Returns false if there is no such entry. */
 bool stream_drop_entry(struct call *call, struct entry *entry, struct stream_id id, enum refs refs);
-
-#endif

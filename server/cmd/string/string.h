@@ -11,8 +11,7 @@
  *     lcs                       the longest common subsequence
  *
  * May use: proto/resp server/cmd/call server/cmd store/. */
-#ifndef SERVER_CMD_STRING_STRING_H
-#define SERVER_CMD_STRING_STRING_H
+#pragma once
 
 #include "server/cmd/call/call.h"
 
@@ -57,5 +56,3 @@ void string_clip(int64_t start, int64_t end, size_t len, size_t *from, size_t *t
  * error if memory runs out. */
 bool string_write(struct call *call, int i, struct entry *entry, size_t offset, struct bytes data,
                   enum event event);
-
-#endif

@@ -1,7 +1,6 @@
 /* string_condition: the conditions of SET and DELEX on the old value. Two of them compare a digest
  * instead of the value, so that a client need not send a long value back. */
-#ifndef SERVER_CMD_STRING_STRING_CONDITION_H
-#define SERVER_CMD_STRING_STRING_CONDITION_H
+#pragma once
 
 #include "server/cmd/call/call.h"
 
@@ -29,5 +28,3 @@ bool string_condition_holds(struct call *call, const struct string_condition *co
 /* The 64-bit XXH3 hash, as the hexadecimal digits that DIGEST returns. */
 enum { STRING_DIGEST_CHARS = 16 };
 void string_digest(struct bytes value, char digits[STRING_DIGEST_CHARS]);
-
-#endif

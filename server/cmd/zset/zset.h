@@ -8,8 +8,7 @@
  *     zset_random                 ZRANDMEMBER
  *
  * May use: proto/resp server/cmd/call server/cmd server/cmd/member store/. */
-#ifndef SERVER_CMD_ZSET_ZSET_H
-#define SERVER_CMD_ZSET_ZSET_H
+#pragma once
 
 #include "server/cmd/call/command.h"
 
@@ -24,5 +23,3 @@ extern const struct command_group zset_range_commands;
 extern const struct command_group zset_algebra_commands;
 /* ZRANDMEMBER. */
 extern const struct command_group zset_random_commands;
-
-#endif

@@ -1,7 +1,6 @@
 /* zset_range_args: parses a range of ranks, scores or members, and finds the ranks of the members
  * in it. ZRANGE and its older forms, ZRANGESTORE, ZCOUNT, ZLEXCOUNT and ZREMRANGEBY... share it. */
-#ifndef SERVER_CMD_ZSET_ZSET_RANGE_ARGS_H
-#define SERVER_CMD_ZSET_ZSET_RANGE_ARGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ bool range_parse_bounds(struct call *call, struct range *range, int low, int hig
 struct span range_find(const struct zset *zset, const struct range *range);
 /* As range_find, but applies skip and limit. range_parse must have parsed the range. */
 struct span range_find_limited(const struct zset *zset, const struct range *range);
-
-#endif

@@ -1,7 +1,6 @@
 /* zset_source: reads a set or a sorted set as members with scores, so that zset_algebra.c treats
  * both alike. Each member of a set has the score 1. */
-#ifndef SERVER_CMD_ZSET_ZSET_SOURCE_H
-#define SERVER_CMD_ZSET_ZSET_SOURCE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -23,5 +22,3 @@ struct bytes source_iter_keep(const struct source_iter *iter, struct bytes membe
 
 /* Finds the score of a member. O(1) */
 bool source_score(const struct object *object, struct bytes member, double *score);
-
-#endif

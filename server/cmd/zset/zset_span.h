@@ -1,7 +1,6 @@
 /* zset_span: a range of ranks of a sorted set, and the reply with its members. zset_range_args
  * converts ranges of scores and of members to spans. */
-#ifndef SERVER_CMD_ZSET_ZSET_SPAN_H
-#define SERVER_CMD_ZSET_ZSET_SPAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,5 +37,3 @@ enum span_scores { SCORES_NONE, SCORES_FLAT, SCORES_PAIRED };
 /* Replies with the members as one array. O(log n + members) */
 void span_reply(struct call *call, const struct zset *zset, const struct span *span,
                 enum span_scores scores);
-
-#endif

@@ -1,7 +1,6 @@
 /* effect_args: passes the commands of effect_text.h on as argument vectors instead of RESP, for
  * effect_pack and the module. The functions are in effect_text.c. */
-#ifndef SERVER_DISK_EFFECT_EFFECT_ARGS_H
-#define SERVER_DISK_EFFECT_EFFECT_ARGS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ struct effect_args {
 void effect_args_put(struct effect_args *args, const struct effect *effect);
 /* Ends the last command. */
 void effect_args_end(struct effect_args *args);
-
-#endif

@@ -31,8 +31,7 @@
  * An effect whose texts are longer than these lengths, or than 4000 bytes in total, is written as a
  * command. A server that does not know a kind would treat it as damage, or cut it off as a torn
  * end: a new kind therefore needs a new first line (record.h). */
-#ifndef SERVER_DISK_EFFECT_EFFECT_BRIEF_H
-#define SERVER_DISK_EFFECT_EFFECT_BRIEF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -83,5 +82,3 @@ enum request_status effect_brief_read(const char *data, size_t len, struct bytes
                                       struct effect *effect, size_t *size);
 /* Measures the effect without reading it. */
 enum request_status effect_brief_measure(const char *data, size_t len, size_t *size);
-
-#endif

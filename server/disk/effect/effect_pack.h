@@ -14,8 +14,7 @@
  * Only the first EFFECT_PACK_SAME words can refer to the previous command, so that a short payload
  * can't stand for many words. To change the format, use another first byte
  * (server/disk/payload.h). */
-#ifndef SERVER_DISK_EFFECT_EFFECT_PACK_H
-#define SERVER_DISK_EFFECT_EFFECT_PACK_H
+#pragma once
 
 #include "server/disk/effect/effect_text.h"
 #include "store/base/number.h"
@@ -67,5 +66,3 @@ void effect_unpacker_drop(struct effect_unpacker *unpacker);
 bool effect_unpacker_more(const struct effect_unpacker *unpacker);
 /* Reads a command. Returns false if the bytes are damaged or memory ran out. O(words) */
 bool effect_unpacker_next(struct effect_unpacker *unpacker);
-
-#endif

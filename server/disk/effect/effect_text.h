@@ -16,8 +16,7 @@
  *     HSET k f1 v1 f2 v2 f3 v3
  *
  * This makes the journal smaller and its replay faster. */
-#ifndef SERVER_DISK_EFFECT_EFFECT_TEXT_H
-#define SERVER_DISK_EFFECT_EFFECT_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -96,5 +95,3 @@ bool effect_text_is_plain(struct effect_reader *reader, struct bytes name);
  * one that effect_writer writes; some effects may have been visited by then. */
 bool effect_text_read(int argc, const struct bytes *argv, struct effect_reader *reader,
                       bool (*visit)(void *ctx, const struct effect *effect), void *ctx);
-
-#endif

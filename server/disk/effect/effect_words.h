@@ -1,7 +1,6 @@
 /* effect_words: writes and reads the words of a command as store/txn/effect_row.h describes them.
  * For the files of this folder only; effect_brief.c uses just the functions that copy texts. */
-#ifndef SERVER_DISK_EFFECT_EFFECT_WORDS_H
-#define SERVER_DISK_EFFECT_EFFECT_WORDS_H
+#pragma once
 
 #include <endian.h>
 #include <stddef.h>
@@ -196,5 +195,3 @@ bool take_literal(struct cursor *cursor, struct bytes literal);
 bool take_int64(struct cursor *cursor, int64_t *number);
 /* Returns false if put_words would not write these words. */
 bool take_words(struct cursor *cursor, const struct words *words, struct effect *effect);
-
-#endif

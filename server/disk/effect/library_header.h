@@ -1,8 +1,7 @@
 /* library_header: parses the first line of a function library, such as "#!lua name=mylib", into the
  * names of engine and library, with the rules and errors of Redis 7.0. Depends on proto/resp, whose
  * inline requests use the same quoting; knows no script language. */
-#ifndef SERVER_DISK_EFFECT_LIBRARY_HEADER_H
-#define SERVER_DISK_EFFECT_LIBRARY_HEADER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,5 +20,3 @@ struct library_header {
  * library_header_drop in both cases. O(line) */
 bool library_header_read(struct library_header *header, struct bytes code);
 void library_header_drop(struct library_header *header);
-
-#endif

@@ -7,8 +7,7 @@
  * in place of the CRLF after an argument. In a file or stream all of these are damage.
  * tests/unit/server/agreement_test.c checks that both parsers read the same arguments from
  * well-formed commands. */
-#ifndef SERVER_DISK_EFFECT_REQUEST_H
-#define SERVER_DISK_EFFECT_REQUEST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,5 +50,3 @@ struct request_progress {
  * new bytes. Zeroes the progress before any result but REQUEST_PARTIAL. */
 enum request_status request_measure_on(struct request_progress *progress, const char *data,
                                        size_t len, size_t *size);
-
-#endif

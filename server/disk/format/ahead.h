@@ -14,8 +14,7 @@
  *
  * Of a journal the thread accepts only good records. At anything else it stops, and the main thread
  * reads and judges what follows (replay_records.c). */
-#ifndef SERVER_DISK_FORMAT_AHEAD_H
-#define SERVER_DISK_FORMAT_AHEAD_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -71,5 +70,3 @@ char *ahead_block(struct ahead *ahead);
 /* Hands the block that the caller has put into that space to the thread. `end` is the block's end
  * in the copy. */
 void ahead_give(struct ahead *ahead, uint64_t end);
-
-#endif

@@ -5,8 +5,7 @@
  * a position in a replication stream, the text begins with a mark of that position
  * (stream_position.h). Marks of sizes (size_mark.h) let the reader allocate tables at their final
  * size. */
-#ifndef SERVER_DISK_FORMAT_BASE_H
-#define SERVER_DISK_FORMAT_BASE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ struct base_load {
 /* Loads a file into a store, or only checks the file if the store is NULL. On failure returns false
  * with the error in `why`; the store then contains the data that precedes the error. O(n) */
 bool base_load(struct store *store, const char *path, msec now, struct base_load *load);
-
-#endif

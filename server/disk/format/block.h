@@ -1,8 +1,7 @@
 /* block: packs a stream of bytes into compressed blocks with checksums, and checks and unpacks
  * them, for snapshot files and for copies to replicas. snapshot_file.h defines the layout of a
  * block. Depends on LZ4 and crc32c.h. */
-#ifndef SERVER_DISK_FORMAT_BLOCK_H
-#define SERVER_DISK_FORMAT_BLOCK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ bool block_sum_ok(const char *block, const struct block_sizes *sizes, uint32_t *
  * Returns NULL if the stored bytes are not LZ4 of sizes->raw bytes. */
 const char *block_unpack(const char *block, const struct block_sizes *sizes,
                          char scratch[BLOCK_RAW]);
-
-#endif

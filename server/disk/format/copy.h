@@ -11,8 +11,7 @@
  * The checksums of the blocks continue the checksum of the header.
  *
  * To change the layout, use a new version. A reader refuses a version that it does not know. */
-#ifndef SERVER_DISK_FORMAT_COPY_H
-#define SERVER_DISK_FORMAT_COPY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,5 +50,3 @@ struct copy_source {
  * the store may then contain a part of the copy. O(n) */
 bool copy_load(struct store *store, const struct copy_source *source, msec now, unsigned *stream_db,
                char *why, size_t size);
-
-#endif

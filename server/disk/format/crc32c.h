@@ -1,7 +1,6 @@
 /* crc32c: CRC-32C (Castagnoli), the checksum of iSCSI (RFC 3720), ext4 and Btrfs, as a running sum.
  * Its check value, for "123456789", is e3069283. */
-#ifndef SERVER_DISK_FORMAT_CRC32C_H
-#define SERVER_DISK_FORMAT_CRC32C_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -12,5 +11,3 @@ uint32_t crc32c(uint32_t sum, const void *data, size_t len);
 
 /* Computes crc32c with tables, on any processor. */
 uint32_t crc32c_by_table(uint32_t sum, const void *data, size_t len);
-
-#endif

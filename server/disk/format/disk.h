@@ -6,8 +6,7 @@
  * caller must check unless a comment says that it may be ignored. The system calls that change
  * files are open, pwritev, fdatasync (for files), fsync (for directories), ftruncate, fallocate,
  * sync_file_range, rename, unlink and mkdir. */
-#ifndef SERVER_DISK_FORMAT_DISK_H
-#define SERVER_DISK_FORMAT_DISK_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -97,5 +96,3 @@ struct disk_step {
 };
 typedef int disk_hook(void *ctx, struct disk_step *step);
 void disk_set_hook(disk_hook *hook, void *ctx);
-
-#endif

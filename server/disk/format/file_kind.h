@@ -1,8 +1,7 @@
 /* file_kind: recognizes a file by its first bytes, and decides whether the file may be replaced.
  * All code under server/disk/ asks it before replacing or removing a file, so that no file of
  * another program is lost. */
-#ifndef SERVER_DISK_FORMAT_FILE_KIND_H
-#define SERVER_DISK_FORMAT_FILE_KIND_H
+#pragma once
 
 #include <stddef.h>
 
@@ -52,5 +51,3 @@ int file_check(const char *path, unsigned kinds);
 const char *file_error_text(int error);
 /* Returns advice for the operator, to append to a log line: ". Free space", or "". */
 const char *file_error_advice(int error);
-
-#endif

@@ -12,8 +12,7 @@
  * Versions that know no marks skip them and write none. Records of such a version may begin a
  * segment: their instant is unknown. If they follow a mark, they seem to be of that mark's
  * instant. */
-#ifndef SERVER_DISK_FORMAT_INSTANT_MARK_H
-#define SERVER_DISK_FORMAT_INSTANT_MARK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ struct instant_marks {
 size_t instant_marks_print(struct instant_marks *marks, msec at, char to[INSTANT_MARK_MAX]);
 /* Reads a line that begins with #, including its line end. Returns false if it is no mark. */
 bool instant_marks_read(struct instant_marks *marks, const char *line, size_t len);
-
-#endif

@@ -48,8 +48,7 @@
  *
  * Only our own files are replaced or removed, judged by their contents (file_kind.h). If a file of
  * another program has one of our names, a change fails with EEXIST, and a sweep leaves the file. */
-#ifndef SERVER_DISK_FORMAT_MANIFEST_H
-#define SERVER_DISK_FORMAT_MANIFEST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -160,5 +159,3 @@ int manifest_begin(struct manifest *manifest, uint64_t base, uint64_t segment, u
  * Do not call while a base is being written or a new segment is not yet added. Continues after
  * errors; returns 0 or the first errno. */
 int manifest_sweep(struct manifest *manifest);
-
-#endif

@@ -1,7 +1,6 @@
 /* manifest_state: what manifest.c uses of manifest_text.c: the list of files in a manifest, and its
  * conversion to the manifest's text and back. */
-#ifndef SERVER_DISK_FORMAT_MANIFEST_STATE_H
-#define SERVER_DISK_FORMAT_MANIFEST_STATE_H
+#pragma once
 
 #include "server/disk/format/manifest.h"
 
@@ -20,5 +19,3 @@ bool manifest_parse(struct manifest *manifest, const char *text, size_t len,
 bool manifest_has_sum(const char *text, size_t len);
 /* Returns the text of the manifest, with its checksum; free() it. */
 char *manifest_format(const struct manifest *manifest, size_t *len);
-
-#endif

@@ -1,8 +1,7 @@
 /* parsed: parses the commands of a file into an array of effects, for replay_parsed. Depends on
  * effect_text.h. Allocates nothing and uses no globals, so that a thread can parse ahead of the
  * main thread, which applies the effects (ahead.h). */
-#ifndef SERVER_DISK_FORMAT_PARSED_H
-#define SERVER_DISK_FORMAT_PARSED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -81,5 +80,3 @@ enum parsed_end {
 size_t parser_fill_records(struct parser *parser, struct parsed_place *place, msec until,
                            const char *data, size_t len, struct parsed_batch *batch,
                            enum parsed_end *why);
-
-#endif

@@ -17,8 +17,7 @@
  *
  * To change the layout, use a new number in the first line; readers refuse unknown numbers.
  * store/txn/effect_rows.c defines the commands. */
-#ifndef SERVER_DISK_FORMAT_RECORD_H
-#define SERVER_DISK_FORMAT_RECORD_H
+#pragma once
 
 #include <endian.h>
 #include <stdbool.h>
@@ -75,5 +74,3 @@ static inline bool record_parse_sum(const char *line, uint32_t *sum)
 {
     return line[0] == '#' && record_parse_digits(line, sum);
 }
-
-#endif

@@ -3,8 +3,7 @@
  * record.h and the store's transactions.
  *
  * Effects are applied with origin FROM_REPLAY: without lazy expiry and without notifications. */
-#ifndef SERVER_DISK_FORMAT_REPLAY_H
-#define SERVER_DISK_FORMAT_REPLAY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -144,5 +143,3 @@ struct replay_file {
  * MiB, or of twice the largest record if that is more, and 6 MiB more to read ahead in a thread. */
 void replay_records(struct replay *replay, int fd, const struct replay_progress *progress,
                     struct replay_file *file);
-
-#endif

@@ -18,8 +18,7 @@
  * client can contain a valid mark of the segment that holds it. The manifest lists the ID too
  * (manifest.h), which reveals a segment of another server. Versions that know no marks skip these
  * lines. */
-#ifndef SERVER_DISK_FORMAT_SEGMENT_MARK_H
-#define SERVER_DISK_FORMAT_SEGMENT_MARK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,5 +50,3 @@ size_t segment_mark_synced(char to[SEGMENT_MARK_MAX], uint64_t offset, uint32_t 
 bool segment_mark_read_begin(const char *line, size_t len, uint32_t *id,
                              struct journal_end *before);
 bool segment_mark_read_synced(const char *line, size_t len, uint64_t *offset, uint32_t *id);
-
-#endif

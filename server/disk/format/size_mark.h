@@ -6,8 +6,7 @@
  *
  * Each line ends with \r\n. A reader that does not know the line skips it, like any line that
  * begins with #. */
-#ifndef SERVER_DISK_FORMAT_SIZE_MARK_H
-#define SERVER_DISK_FORMAT_SIZE_MARK_H
+#pragma once
 
 #include "store/walk_store.h"
 
@@ -16,5 +15,3 @@ enum { SIZE_MARK_MAX = 64 };
 size_t size_mark_print(const struct store_size *size, char to[SIZE_MARK_MAX]); /* its length */
 bool size_mark_read(const char *line, size_t len,
                     struct store_size *size); /* false: another line */
-
-#endif

@@ -31,8 +31,7 @@
  *
  * The writer uses a temporary file beside the target and writes the header last: an unfinished file
  * never looks like a snapshot. */
-#ifndef SERVER_DISK_FORMAT_SNAPSHOT_FILE_H
-#define SERVER_DISK_FORMAT_SNAPSHOT_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -121,5 +120,3 @@ enum snapshot_got { SNAPSHOT_BYTES, SNAPSHOT_END, SNAPSHOT_FAULT };
  * the file is complete, so a reader must not stop earlier. */
 enum snapshot_got snapshot_read(struct snapshot_reader *reader, const char **data, size_t *len,
                                 struct snapshot_fault *fault);
-
-#endif

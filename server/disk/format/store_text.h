@@ -1,6 +1,5 @@
 /* store_text: writes the contents of a store as commands (effect_text.h), in pieces. */
-#ifndef SERVER_DISK_FORMAT_STORE_TEXT_H
-#define SERVER_DISK_FORMAT_STORE_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,5 +18,3 @@ struct store_text_sink {
  * O(n) */
 bool store_text_write(const struct store *store, const struct store_text_sink *sink,
                       uint64_t *keys);
-
-#endif

@@ -18,8 +18,7 @@
  * After a record with changes but without a mark the position is unknown: the server that wrote the
  * record did not know its stream. Servers that know no marks write none and skip them, like all
  * lines that begin with #. */
-#ifndef SERVER_DISK_FORMAT_STREAM_POSITION_H
-#define SERVER_DISK_FORMAT_STREAM_POSITION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,5 +59,3 @@ size_t position_marks_print(struct position_marks *marks, const struct stream_po
                             char to[STREAM_MARK_MAX]);
 /* Reads a line that begins with #, including its line end. Returns false if it is no mark. */
 bool position_marks_read(struct position_marks *marks, const char *line, size_t len);
-
-#endif

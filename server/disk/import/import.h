@@ -11,8 +11,7 @@
  * a whole store for a replica that is a Redis server.
  *
  * May use: proto/rdb server/disk/effect server/disk/format store/. */
-#ifndef SERVER_DISK_IMPORT_IMPORT_H
-#define SERVER_DISK_IMPORT_IMPORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -71,5 +70,3 @@ void import_show_versions(char *to, size_t size);
 /* Imports a file. On failure returns false with the error in `why`; the store then contains the
  * data that precedes the error. */
 bool import_file(struct import *import, const char *path);
-
-#endif

@@ -1,6 +1,5 @@
 /* import_state: functions that import.c (files and RDB) and import_aof.c share. */
-#ifndef SERVER_DISK_IMPORT_IMPORT_STATE_H
-#define SERVER_DISK_IMPORT_IMPORT_STATE_H
+#pragma once
 
 #include "server/disk/import/import.h"
 
@@ -19,5 +18,3 @@ void import_show(char *to, size_t size, struct bytes text);
 
 /* Runs the commands of an AOF, from this byte on. */
 bool import_aof(struct import *import, int fd, uint64_t from, uint64_t size);
-
-#endif

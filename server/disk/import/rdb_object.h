@@ -1,7 +1,6 @@
 /* rdb_object: builds an object of the store from the values that proto/rdb/ reads, and writes an
  * object in Redis' format. Depends on the store's types. */
-#ifndef SERVER_DISK_IMPORT_RDB_OBJECT_H
-#define SERVER_DISK_IMPORT_RDB_OBJECT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -44,5 +43,3 @@ bool rdb_object_loses(const struct object *object, int version);
  * O(n) */
 bool rdb_object_write(const struct object *object, struct rdb_writer *writer,
                       struct bytes *payload);
-
-#endif

@@ -1,8 +1,7 @@
 /* rdb_store: writes a store as an RDB for Redis 7.0, Redis 8 or Valkey 9: functions, and keys with
  * their deadlines. Leaves out what these servers can't hold (struct rdb_store_losses), but writes
  * deadlines of hash fields for Redis 8 and Valkey 9. */
-#ifndef SERVER_DISK_IMPORT_RDB_STORE_H
-#define SERVER_DISK_IMPORT_RDB_STORE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ bool rdb_store_loses(const struct store *store, enum rdb_store_form form,
  * in the stream that follows the copy. Returns false if the sink failed or memory ran out. O(n) */
 bool rdb_store_write(const struct store *store, enum rdb_store_form form, bool functions_only,
                      unsigned stream_db, const struct copy_sink *sink);
-
-#endif

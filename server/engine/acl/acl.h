@@ -20,8 +20,7 @@
  * checks calls, the commands are in server/admin/acl.
  *
  * May use: conf server/base server/cmd/call store/. */
-#ifndef SERVER_ENGINE_ACL_ACL_H
-#define SERVER_ENGINE_ACL_ACL_H
+#pragma once
 
 #include "conf/conf.h"
 #include "server/cmd/call/session.h"
@@ -124,5 +123,3 @@ static inline bool acl_wants_password(const struct acl *acl)
 {
     return !acl->main_user->nopass || !acl->main_user->on;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* acl_items: a list of distinct texts, each with a tag, in the order in which they were added:
  * patterns of keys and channels, passwords, rules. Assigning the struct moves the list: the old
  * struct must not be used afterwards. */
-#ifndef SERVER_ENGINE_ACL_ACL_ITEMS_H
-#define SERVER_ENGINE_ACL_ACL_ITEMS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ struct acl_item *acl_items_find(const struct acl_items *items,
 void acl_items_remove(struct acl_items *items, struct acl_item *item); /* frees it. O(1) */
 void acl_items_clear(struct acl_items *items);
 struct acl_items acl_items_copy(const struct acl_items *items); /* texts and tags only */
-
-#endif

@@ -1,8 +1,7 @@
 /* acl_log: the latest refusals, for ACL LOG. A refusal that equals one of the latest ten entries in
  * reason, place, object and user, at most a minute later, is counted in that entry. Times are
  * arguments. */
-#ifndef SERVER_ENGINE_ACL_ACL_LOG_H
-#define SERVER_ENGINE_ACL_ACL_LOG_H
+#pragma once
 
 #include <stddef.h>
 #include <sys/queue.h>
@@ -54,5 +53,3 @@ void acl_log_reset(struct acl_log *log);
 
 const char *acl_reason_text(enum acl_reason reason); /* "command", ..., "tls-cert" */
 const char *acl_where_text(enum acl_where where);    /* "toplevel", "multi", "lua" */
-
-#endif

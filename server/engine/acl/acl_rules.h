@@ -5,8 +5,7 @@
  *
  * A client may send any number of rules with first arguments, so each step takes amortized constant
  * time. */
-#ifndef SERVER_ENGINE_ACL_ACL_RULES_H
-#define SERVER_ENGINE_ACL_ACL_RULES_H
+#pragma once
 
 #include "server/cmd/call/command.h"
 #include "server/engine/acl/acl_items.h"
@@ -49,5 +48,3 @@ bool acl_rules_allow_first_arg(const struct acl_rules *rules, const struct comma
 void acl_rules_end_first_args(struct acl_rules *rules, const struct command *command);
 
 bool acl_rule_allows(const struct acl_item *rule); /* "+", not "-" */
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Applies the words of ACL SETUSER that concern commands, keys or channels. Depends on the command
  * table; knows neither users nor sessions. */
-#ifndef SERVER_ENGINE_ACL_ACL_SELECTOR_H
-#define SERVER_ENGINE_ACL_ACL_SELECTOR_H
+#pragma once
 
 #include <stdint.h>
 
@@ -71,5 +70,3 @@ static inline bool acl_selector_has_id(const struct acl_selector *selector, unsi
 
 /* Does the text contain white space or a zero byte, which would not survive in a file? */
 bool acl_has_spaces(struct bytes text);
-
-#endif

@@ -1,8 +1,7 @@
 /* acl_user: one user, with a name, passwords, flags and selectors. Only the SHA-256 of a password
  * is stored, and it is compared in constant time. Depends on acl_selector and libcrypto; knows no
  * sessions. */
-#ifndef SERVER_ENGINE_ACL_ACL_USER_H
-#define SERVER_ENGINE_ACL_ACL_USER_H
+#pragma once
 
 #include "server/cmd/call/call.h"
 #include "server/engine/acl/acl_selector.h"
@@ -73,5 +72,3 @@ bool acl_user_reads_prefix(const struct acl_user *user, struct bytes prefix);
 bool acl_user_may_subscribe(const struct acl_user *user, struct bytes channel, bool is_pattern);
 /* Has the user lost a channel rule that it had before? */
 bool acl_user_lost_channels(const struct acl_user *user, const struct acl_user *before);
-
-#endif

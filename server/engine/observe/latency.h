@@ -2,8 +2,7 @@
  * that had any. The caller decides which events are slow. The kinds are "command", "fast-command",
  * "expire-cycle", and "command-unblocking", which means that a blocked client's command runs
  * again. */
-#ifndef SERVER_ENGINE_OBSERVE_LATENCY_H
-#define SERVER_ENGINE_OBSERVE_LATENCY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ enum latency_event latency_find(struct bytes name);
 void latency_note(struct latency *latency, enum latency_event event, int64_t at_sec, int64_t msec);
 /* Returns the i-th sample, from the oldest. */
 const struct latency_sample *latency_sample(const struct latency_series *series, unsigned i);
-
-#endif

@@ -1,7 +1,6 @@
 /* monitor: sends each command that runs, except those with the flag ADMIN, to the sessions that
  * called MONITOR. Depends on sessions. While there are none, a command costs one test. */
-#ifndef SERVER_ENGINE_OBSERVE_MONITOR_H
-#define SERVER_ENGINE_OBSERVE_MONITOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ bool monitor_active(const struct monitor *monitor);
  * "lua" replaces the address. The caller must have replaced secrets in `argv`. */
 void monitor_send(struct monitor *monitor, const struct call *call, int64_t wall_usec,
                   const struct bytes *argv);
-
-#endif

@@ -13,8 +13,7 @@
  * and the metrics port only read; no command depends on a measurement.
  *
  * May use: conf proto/resp server/base server/cmd/call store/. */
-#ifndef SERVER_ENGINE_OBSERVE_OBSERVE_H
-#define SERVER_ENGINE_OBSERVE_OBSERVE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -76,5 +75,3 @@ void observe_monitor(struct observer *observer, const struct call *call);
 void observe_rejected(struct observer *observer, const struct call *call);
 /* Call instead inside EXEC: as in Redis, counts the error but not the call. */
 void observe_refused(struct observer *observer, const struct call *call);
-
-#endif

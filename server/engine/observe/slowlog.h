@@ -1,6 +1,5 @@
 /* slowlog: a list of the last slow calls, newest first. The caller decides which calls are slow. */
-#ifndef SERVER_ENGINE_OBSERVE_SLOWLOG_H
-#define SERVER_ENGINE_OBSERVE_SLOWLOG_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ void slowlog_note(struct slowlog *slowlog, const struct slow *slow, size_t max);
 size_t slowlog_count(const struct slowlog *slowlog);
 const struct slow_call *slowlog_newest(const struct slowlog *slowlog); /* NULL when empty */
 void slowlog_reset(struct slowlog *slowlog);
-
-#endif

@@ -1,8 +1,7 @@
 /* stats: the counters of INFO about connections, turns and all commands together. Other counters
  * are in observe.h and in the store. Callers add to the fields directly; CONFIG RESETSTAT zeroes
  * them. */
-#ifndef SERVER_ENGINE_OBSERVE_STATS_H
-#define SERVER_ENGINE_OBSERVE_STATS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -72,5 +71,3 @@ void stopwatch_end(struct stopwatch *stopwatch, int64_t mono_usec);
 int64_t stopwatch_current(const struct stopwatch *stopwatch, int64_t mono_usec);
 /* Returns the sum of all periods, including the current one. */
 int64_t stopwatch_total(const struct stopwatch *stopwatch, int64_t mono_usec);
-
-#endif

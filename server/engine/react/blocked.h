@@ -10,8 +10,7 @@
  * earliest instant that its clients asked for, until that has passed. If the element is removed
  * meanwhile, the key becomes ready too early, which is harmless; it never becomes ready too
  * late. */
-#ifndef SERVER_ENGINE_REACT_BLOCKED_H
-#define SERVER_ENGINE_REACT_BLOCKED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -131,5 +130,3 @@ enum no_answer blocked_no_answer(const struct session *session);
 
 /* Checks every invariant; aborts with the values if one is broken. */
 void blocked_check(const struct blocked *blocked);
-
-#endif

@@ -49,8 +49,7 @@
  * A prefix that held nothing is not tried again before another queue becomes ready. A policy that
  * makes n keys ready therefore costs O(n log n), even if clients of prefixes arrived before those
  * of the keys. */
-#ifndef SERVER_ENGINE_REACT_BLOCKED_STATE_H
-#define SERVER_ENGINE_REACT_BLOCKED_STATE_H
+#pragma once
 
 #include <sys/queue.h>
 
@@ -159,5 +158,3 @@ struct queued_client *blocked_first_untried(const struct key_queue *queue);
 bool blocked_has_earlier(struct blocked *blocked, uint64_t arrival);
 /* Makes the key ready at this time, or earlier. No effect for 0 and NEVER. */
 void blocked_wake_queue(struct blocked *blocked, struct key_queue *queue, msec at);
-
-#endif

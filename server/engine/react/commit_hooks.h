@@ -4,8 +4,7 @@
  * transaction.
  *
  * txn->caller is the session whose call makes the change, or NULL for the server itself. */
-#ifndef SERVER_ENGINE_REACT_COMMIT_HOOKS_H
-#define SERVER_ENGINE_REACT_COMMIT_HOOKS_H
+#pragma once
 
 #include "server/disk/persist.h"
 #include "server/engine/react/blocked.h"
@@ -34,5 +33,3 @@ struct effect_listener commit_hooks_listener(struct commit_hooks *hooks);
 /* Call when the whole data set was replaced: informs watchers, blocked clients and caches that any
  * key may have changed. Informing the journal and the replicas is left to the caller. */
 void commit_hooks_replaced(struct commit_hooks *hooks);
-
-#endif

@@ -14,8 +14,7 @@
  * Messages are published when the call ends or the transaction commits. Members with the same event
  * in one call are published together, in order, after the event's K and E. After 1000 members or 64
  * KiB, S, T and V continue in another message. */
-#ifndef SERVER_ENGINE_REACT_NOTIFY_H
-#define SERVER_ENGINE_REACT_NOTIFY_H
+#pragma once
 
 #include "server/engine/react/pubsub.h"
 #include "store/effect.h"
@@ -35,5 +34,3 @@ unsigned notify_wants(const struct notify *notify);
 /* Queues the messages for an effect with an event. O(1) */
 void notify_effect(struct notify *notify, const struct effect *effect);
 void notify_flush(struct notify *notify); /* publishes the queue */
-
-#endif

@@ -1,7 +1,6 @@
 /* pubsub: channels, patterns, shard channels and their subscribers. Depends on sessions, because
  * messages are appended to their output; knows no commands, keys or sockets. */
-#ifndef SERVER_ENGINE_REACT_PUBSUB_H
-#define SERVER_ENGINE_REACT_PUBSUB_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,5 +50,3 @@ bool session_first_subscription(const struct session *session, enum pubsub_kind 
  * share counts for each of them. O(1) */
 size_t session_subscription_bytes(const struct session *session);
 unsigned session_subscription_count(const struct session *session, enum pubsub_kind kind);
-
-#endif

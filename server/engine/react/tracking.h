@@ -5,8 +5,7 @@
  * A session receives one message for each key that it has read, and another only after reading the
  * key again. In broadcast mode no reads are remembered: sessions subscribe to prefixes, and receive
  * all changes of a turn together. Messages about a transaction are sent after its commit. */
-#ifndef SERVER_ENGINE_REACT_TRACKING_H
-#define SERVER_ENGINE_REACT_TRACKING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -91,5 +90,3 @@ struct tracking_totals tracking_totals(const struct tracking *tracking);
 
 /* Checks that tables and counters agree; aborts with the values if not. */
 void tracking_check(const struct tracking *tracking);
-
-#endif

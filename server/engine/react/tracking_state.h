@@ -1,7 +1,6 @@
 /* tracking_state: the structs behind tracking.h. Only for tracking.c, which keeps the sessions and
  * the remembered keys, and tracking_notify.c, which sends the messages. */
-#ifndef SERVER_ENGINE_REACT_TRACKING_STATE_H
-#define SERVER_ENGINE_REACT_TRACKING_STATE_H
+#pragma once
 
 #include <sys/queue.h>
 
@@ -93,5 +92,3 @@ void tracking_queue(struct tracking *tracking, uint64_t id, struct bytes key, bo
 void tracking_note_change(struct tracking *tracking, struct bytes key, uint64_t by);
 void tracking_forget_changes(struct prefix *prefix);
 void tracking_notify_prefixes(struct tracking *tracking);
-
-#endif

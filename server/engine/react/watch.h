@@ -1,8 +1,7 @@
 /* watch: the keys that sessions watch (WATCH), for EXEC. A change of a key marks every session that
  * watches it. A change of an unwatched key costs one table look-up, and nothing at all while no key
  * is watched. */
-#ifndef SERVER_ENGINE_REACT_WATCH_H
-#define SERVER_ENGINE_REACT_WATCH_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -31,5 +30,3 @@ void watch_effect(struct watch *watch, const struct effect *effect);
 /* Visits the session's keys; `existed` is watch_add's `exists`. */
 void watch_each(const struct session *session,
                 void (*visit)(void *ctx, unsigned db, struct bytes key, bool existed), void *ctx);
-
-#endif

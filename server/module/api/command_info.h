@@ -1,7 +1,6 @@
 /* command_info: registers our commands in the host: each row with its description and the positions
  * of its keys. */
-#ifndef SERVER_MODULE_API_COMMAND_INFO_H
-#define SERVER_MODULE_API_COMMAND_INFO_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -13,5 +12,3 @@ bool command_info_register(RedisModuleCtx *ctx, const struct command *row, api_c
 /* Reports to the host which arguments are keys; for a call that IsKeysPositionRequest. */
 void command_info_report_keys(RedisModuleCtx *ctx, const struct command *row, int argc,
                               const struct bytes *argv);
-
-#endif

@@ -5,8 +5,7 @@
  * changes. The host hides these keys from clients here, but not from a module: if the module opened
  * an overdue one, it would expire here too. So the module ignores events about these keys and opens
  * none of them. When the import has ended, a scan finds them. */
-#ifndef SERVER_MODULE_API_IMPORTED_SLOTS_H
-#define SERVER_MODULE_API_IMPORTED_SLOTS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -17,5 +16,3 @@ void imported_slots_start(RedisModuleCtx *ctx, void (*on_taken)(void));
 
 /* Is the key in a slot that is being imported? O(1) if no slot is, otherwise O(length) */
 bool imported_slots_has(struct bytes key);
-
-#endif

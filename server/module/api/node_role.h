@@ -6,8 +6,7 @@
  * node's file was written. GetClusterNodeInfo knows better: it has the role from nodes.conf, which
  * the host reads when it starts. A replica outside a cluster knows its master from its
  * configuration, before it loads. */
-#ifndef SERVER_MODULE_API_NODE_ROLE_H
-#define SERVER_MODULE_API_NODE_ROLE_H
+#pragma once
 
 #include "server/module/api/redis_api.h"
 
@@ -18,5 +17,3 @@ enum node_role {
 };
 
 enum node_role node_role(RedisModuleCtx *ctx);
-
-#endif

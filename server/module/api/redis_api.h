@@ -4,8 +4,7 @@
  * The host offers each function under a name, such as RedisModule_OpenKey. When the host loads the
  * module, api_load fetches all functions into `redis`, where the names have no prefix:
  * redis.OpenKey. */
-#ifndef SERVER_MODULE_API_REDIS_API_H
-#define SERVER_MODULE_API_REDIS_API_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -366,5 +365,3 @@ bool api_host_is_valkey(void);
 
 /* Returns the database of a keyspace event, during that event. */
 unsigned api_event_db(RedisModuleCtx *ctx, const char *event, RedisModuleString *name);
-
-#endif

@@ -1,6 +1,5 @@
 /* reply: passes replies of commands to the host. Depends on proto/resp. */
-#ifndef SERVER_MODULE_API_REPLY_H
-#define SERVER_MODULE_API_REPLY_H
+#pragma once
 
 #include "proto/resp/resp_write.h"
 #include "server/module/api/redis_api.h"
@@ -13,5 +12,3 @@ struct reply {
 /* Returns a writer whose replies go to the client of the context, in the version of RESP that the
  * client uses. `flags` are those of the context. */
 struct resp_writer reply_begin(struct reply *reply, RedisModuleCtx *ctx, int flags);
-
-#endif

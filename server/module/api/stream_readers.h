@@ -6,8 +6,7 @@
  * are in the copy and those after it in the stream. If in doubt, the answer is yes: once there was
  * a reader, after a change of the host's role, and if the host does not report forks. Depends on
  * redis_api. */
-#ifndef SERVER_MODULE_API_STREAM_READERS_H
-#define SERVER_MODULE_API_STREAM_READERS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -15,5 +14,3 @@
 
 void stream_readers_start(RedisModuleCtx *ctx);
 bool stream_readers_exist(RedisModuleCtx *ctx);
-
-#endif

@@ -5,8 +5,7 @@
  * the event "expire" while it runs. The deadline found may differ from the host's by the time
  * between two readings of the clock. That does no harm: when the module opens the key at this
  * instant, it reads the host's own deadline. */
-#ifndef SERVER_MODULE_KEYS_COMMAND_TTL_H
-#define SERVER_MODULE_KEYS_COMMAND_TTL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -28,5 +27,3 @@ void command_ttl_end_own(void);
  * in EXEC, whose commands went through the filter when they were queued. While a file is loaded,
  * commands do not pass the filter, so do not call this then. */
 bool command_ttl_deadline(const RedisModuleString *key, msec *at);
-
-#endif

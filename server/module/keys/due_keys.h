@@ -3,8 +3,7 @@
  *
  * Each database has an agenda of its names. An entry that no longer matches the host's key does no
  * harm: it costs one check. An entry takes about 39 bytes, plus the name. */
-#ifndef SERVER_MODULE_KEYS_DUE_KEYS_H
-#define SERVER_MODULE_KEYS_DUE_KEYS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -99,5 +98,3 @@ void due_keys_swap(struct due_keys *keys, unsigned a, unsigned b); /* O(1) */
 size_t due_keys_count(const struct due_keys *keys);
 size_t due_keys_bytes(const struct due_keys *keys);
 void due_keys_check(const struct due_keys *keys); /* O(n) */
-
-#endif

@@ -4,8 +4,7 @@
  * The host searches ten times a second. While it finds many expired keys, it goes on for up to 25
  * ms, and serves no client meanwhile. During a burst the module removes all these keys anyway, in
  * shorter slices. */
-#ifndef SERVER_MODULE_KEYS_HOST_SEARCH_H
-#define SERVER_MODULE_KEYS_HOST_SEARCH_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -14,5 +13,3 @@
 /* Suspends or resumes the search; no effect if already in that state. If the host refuses, its
  * search continues. */
 void host_search_suspend(RedisModuleCtx *ctx, bool suspended);
-
-#endif

@@ -4,8 +4,7 @@
  * An event happens inside a command, so its handler must be quick: it copies the name here, a few
  * sequential bytes. What needs tables or the host is done later, between two commands, for many
  * names at a time, so that their cache misses overlap. */
-#ifndef SERVER_MODULE_KEYS_KEY_CHANGES_H
-#define SERVER_MODULE_KEYS_KEY_CHANGES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,5 +55,3 @@ unsigned key_changes_peek(const struct key_changes *changes, const struct key_ch
 void key_changes_take(struct key_changes *changes, unsigned count);
 
 size_t key_changes_bytes(const struct key_changes *changes); /* O(blocks) */
-
-#endif

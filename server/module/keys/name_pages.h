@@ -8,8 +8,7 @@
  *
  * A page is freed with its last block, so a few surviving blocks may keep a page, as in jemalloc.
  * Blocks larger than NAME_BLOCK_MAX come directly from the allocator. */
-#ifndef SERVER_MODULE_KEYS_NAME_PAGES_H
-#define SERVER_MODULE_KEYS_NAME_PAGES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -30,5 +29,3 @@ struct name_pages {
 void *name_pages_alloc(struct name_pages *pages, size_t size);
 /* `size` as it was allocated. O(1) */
 void name_pages_free(struct name_pages *pages, void *block, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* scan_keys: finds the existing volatile keys of the host, in slices. Depends on volatile_keys. */
-#ifndef SERVER_MODULE_KEYS_SCAN_KEYS_H
-#define SERVER_MODULE_KEYS_SCAN_KEYS_H
+#pragma once
 
 #include "server/module/keys/volatile_keys.h"
 
@@ -13,5 +12,3 @@ void scan_keys_init(struct scan_keys *scan);
 void scan_keys_begin(struct scan_keys *scan); /* all databases, from the first on */
 /* Notes the volatile keys of a few buckets. Returns false when the scan has ended. */
 bool scan_keys_step(struct scan_keys *scan, RedisModuleCtx *ctx, struct volatile_keys *known);
-
-#endif

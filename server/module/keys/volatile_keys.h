@@ -10,8 +10,7 @@
  * A key that is overwritten, or whose deadline moves later, keeps its entry, which costs one check.
  * Other modules can set deadlines with RM_SetExpire, which causes no event; these are left to the
  * host's own expiry. */
-#ifndef SERVER_MODULE_KEYS_VOLATILE_KEYS_H
-#define SERVER_MODULE_KEYS_VOLATILE_KEYS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -54,5 +53,3 @@ bool volatile_keys_read(struct volatile_keys *known, RedisModuleCtx *ctx);
 bool volatile_keys_open(struct volatile_keys *known, RedisModuleCtx *ctx, msec now);
 /* Returns the instant at which volatile_keys_open has work next. */
 struct due_at volatile_keys_next(const struct volatile_keys *known);
-
-#endif

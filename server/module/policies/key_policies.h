@@ -4,8 +4,7 @@
  * Keyspace events name the keys that were written or have expired. Between two commands, a master
  * applies the policies of these keys, by commands of the host, which also go to replicas and to the
  * append-only file. */
-#ifndef SERVER_MODULE_POLICIES_KEY_POLICIES_H
-#define SERVER_MODULE_POLICIES_KEY_POLICIES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ bool key_policies_apply(RedisModuleCtx *ctx, msec now);
 uint64_t key_policies_log_errors(void);
 /* Counts the log entries that lack their value for want of memory or time. */
 uint64_t key_policies_values_left_out(void);
-
-#endif

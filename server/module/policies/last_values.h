@@ -2,8 +2,7 @@
  * on store/struct and store/mem; knows neither the host nor clocks.
  *
  * A copy is a list of parts, which become the names and values of the fields of a log entry. */
-#ifndef SERVER_MODULE_POLICIES_LAST_VALUES_H
-#define SERVER_MODULE_POLICIES_LAST_VALUES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,5 +66,3 @@ void last_values_flush(struct last_values *values, int db);
 /* Frees up to `work` flushed copies; true while more are left. */
 bool last_values_reclaim(struct last_values *values, size_t work);
 void last_values_swap(struct last_values *values, unsigned a, unsigned b); /* O(1) */
-
-#endif

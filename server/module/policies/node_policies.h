@@ -2,8 +2,7 @@
  * expired.policies. Depends on store/policy and the rows of POLICY; key_policies applies them.
  *
  * The option is a list of policies, separated by ';', each in the syntax of EXPIRED.POLICY SET. */
-#ifndef SERVER_MODULE_POLICIES_NODE_POLICIES_H
-#define SERVER_MODULE_POLICIES_NODE_POLICIES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -15,5 +14,3 @@
 bool node_policies_start(RedisModuleCtx *ctx, void (*on_change)(RedisModuleCtx *ctx));
 
 const struct policies *node_policies(void);
-
-#endif

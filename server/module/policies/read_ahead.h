@@ -8,8 +8,7 @@
  *
  * volatile_keys reports each deadline, and reports a key before it drops it. So each copy and each
  * instant here belongs to a key that volatile_keys knows. */
-#ifndef SERVER_MODULE_POLICIES_READ_AHEAD_H
-#define SERVER_MODULE_POLICIES_READ_AHEAD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ bool read_ahead_flushed(void); /* read_ahead_reclaim has work */
 bool read_ahead_reclaim(size_t work);
 
 size_t read_ahead_bytes(void); /* memory, including the copies */
-
-#endif

@@ -1,7 +1,6 @@
 /* canonical: writes effects as commands, for the host's replicas and its append-only file. The
  * commands are those of our journal (effect_text.h). */
-#ifndef SERVER_MODULE_VALUES_CANONICAL_H
-#define SERVER_MODULE_VALUES_CANONICAL_H
+#pragma once
 
 #include "server/module/api/redis_api.h"
 #include "store/effect.h"
@@ -14,5 +13,3 @@ void canonical_put(const struct effect *effect);
 /* Write the collected effects. */
 void canonical_replicate(RedisModuleCtx *ctx);
 void canonical_emit(RedisModuleIO *aof);
-
-#endif

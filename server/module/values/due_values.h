@@ -1,8 +1,7 @@
 /* due_values: knows the keys whose values contain something that falls due, and when: members that
  * expire, elements of dehydrators, or scores that are times for which a client waits. Depends on
  * lent_keys and due_keys. */
-#ifndef SERVER_MODULE_VALUES_DUE_VALUES_H
-#define SERVER_MODULE_VALUES_DUE_VALUES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -31,5 +30,3 @@ size_t due_values_run(RedisModuleCtx *ctx, msec now);
 void due_values_remove_overdue(RedisModuleCtx *ctx, const struct lent_keys *lent, msec now);
 /* Returns the instant at which due_values_run has work next. */
 struct due_at due_values_next(void);
-
-#endif

@@ -13,8 +13,7 @@
  * A deadline is stored plus one, so that 0 can mean none. In encoding 1 a dehydrator contains only
  * elements, written without a kind. To change the format, raise the encoding and keep reading the
  * old ones. */
-#ifndef SERVER_MODULE_VALUES_HELD_FILE_H
-#define SERVER_MODULE_VALUES_HELD_FILE_H
+#pragma once
 
 #include "server/module/api/redis_api.h"
 #include "store/type/object.h"
@@ -26,5 +25,3 @@ void held_file_save(RedisModuleIO *io, const struct object *object);
 bool held_file_load(RedisModuleIO *io, int encoding, enum type type, struct object *object);
 /* Writes the commands that create the value. */
 void held_file_rewrite(RedisModuleIO *io, RedisModuleString *key, const struct object *object);
-
-#endif

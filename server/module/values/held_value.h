@@ -1,7 +1,6 @@
 /* held_value: types of the host whose values are our objects: dehydrators, sets, hashes and sorted
  * sets. These functions copy, measure, digest and free values; held_file reads and writes them. */
-#ifndef SERVER_MODULE_VALUES_HELD_VALUE_H
-#define SERVER_MODULE_VALUES_HELD_VALUE_H
+#pragma once
 
 #include "server/module/api/redis_api.h"
 #include "store/type/object.h"
@@ -27,5 +26,3 @@ void held_value_put(RedisModuleKey *key, struct held_value *value);
  * true while more are left. */
 bool held_value_reclaim(size_t work);
 bool held_value_released(void); /* held_value_reclaim has work */
-
-#endif

@@ -12,8 +12,7 @@
  *     lent_keys_take_back(&lent);                // values and effects
  *     ... lent.keys[i].next ...
  *     lent_keys_close(&lent);                    // events, blocked clients */
-#ifndef SERVER_MODULE_VALUES_LENT_KEYS_H
-#define SERVER_MODULE_VALUES_LENT_KEYS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -73,5 +72,3 @@ void lent_keys_close(struct lent_keys *lent);
  * left. */
 bool lent_keys_reclaim(size_t work);
 bool lent_keys_dropped(void); /* lent_keys_reclaim has work */
-
-#endif

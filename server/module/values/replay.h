@@ -1,7 +1,6 @@
 /* replay: applies effects that arrive as commands, from a master or from the append-only file.
  * Depends on lent_keys, due_values and the journal's text format of effects (effect_text.h). */
-#ifndef SERVER_MODULE_VALUES_REPLAY_H
-#define SERVER_MODULE_VALUES_REPLAY_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -15,5 +14,3 @@ int replay_run(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 /* Registers the commands of effects, which only a master or a file may send. Returns false if the
  * host refused. */
 bool replay_start(RedisModuleCtx *ctx);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * No call blocks. Each does what it can and returns; tls_wants_write then says whether the socket
  * must become writable, and not readable, before the next call. */
-#ifndef SERVER_NET_TLS_CONNECTION_H
-#define SERVER_NET_TLS_CONNECTION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ size_t tls_bytes(const struct tls_connection *conn);      /* its memory; 0 for N
  * certificate, if it does not contain exactly one common name, or if that name is too long or
  * contains a zero byte. */
 bool tls_peer_name(const struct tls_connection *conn, char *to, size_t size);
-
-#endif

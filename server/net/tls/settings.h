@@ -1,7 +1,6 @@
 /* settings: makes OpenSSL contexts from the tls-* options, which name the files of certificates,
  * keys and parameters. Depends on OpenSSL; does not keep or replace the contexts: tls does. */
-#ifndef SERVER_NET_TLS_SETTINGS_H
-#define SERVER_NET_TLS_SETTINGS_H
+#pragma once
 
 #include <openssl/ssl.h>
 
@@ -24,5 +23,3 @@ void tls_settings_drop(struct tls_settings *settings);
 
 /* Returns the cause of OpenSSL's last failure, a constant text. Empties its queue of errors. */
 const char *tls_reason(void);
-
-#endif

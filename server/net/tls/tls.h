@@ -8,8 +8,7 @@
  * Start here; doc/tls.md is the page for operators.
  *
  * May use: conf server/base store/base store/mem. */
-#ifndef SERVER_NET_TLS_TLS_H
-#define SERVER_NET_TLS_TLS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,5 +59,3 @@ struct tls_report {
     uint64_t handshakes, resumed, failed;
 };
 struct tls_report tls_report(const struct tls *tls);
-
-#endif

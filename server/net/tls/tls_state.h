@@ -1,6 +1,5 @@
 /* tls_state: the struct behind tls.h. Only for the files of this folder. */
-#ifndef SERVER_NET_TLS_TLS_STATE_H
-#define SERVER_NET_TLS_TLS_STATE_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -31,5 +30,3 @@ struct tls {
 /* Returns the bytes that OpenSSL has allocated in this thread minus those that it has freed, modulo
  * 2^N. Subtract two results to learn how much memory was allocated between the calls. */
 size_t tls_memory_balance(void);
-
-#endif

@@ -4,8 +4,7 @@
  * Each byte has an offset, which only grows. A replica that lags needs no copy of its bytes, only
  * an offset. Bytes are stored in chunks of equal size, so the chunk of an offset is found in O(1).
  * The owner decides how many bytes are kept (backlog_trim). */
-#ifndef SERVER_REPLICA_STREAM_BACKLOG_H
-#define SERVER_REPLICA_STREAM_BACKLOG_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ struct bytes backlog_view(const struct backlog *backlog, uint64_t offset);
 size_t backlog_bytes(const struct backlog *backlog); /* memory */
 
 void backlog_check(const struct backlog *backlog);
-
-#endif

@@ -20,8 +20,7 @@
  *
  * PUBLISH and SPUBLISH of clients are parts of units, in their order. Other commands of the stream
  * are PING and REPLCONF GETACK *, outside of units. */
-#ifndef SERVER_REPLICA_STREAM_FEED_H
-#define SERVER_REPLICA_STREAM_FEED_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -46,5 +45,3 @@ unsigned feed_db(const struct feed *feed);
 /* Discards an open unit, and makes the next command select its database again. Call when the stream
  * begins anew, when this server becomes its master, and when a replica begins at this offset. */
 void feed_restart(struct feed *feed);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * LuaJIT's compiler is off, for two reasons. In a compiled loop the hook would never be called, so
  * nothing could stop the loop. And compiled code needs pages that are writable and executable. */
-#ifndef SERVER_SCRIPT_LUA_INTERPRETER_H
-#define SERVER_SCRIPT_LUA_INTERPRETER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -90,5 +89,3 @@ void interpreter_note_live(struct interpreter *interpreter);
 
 /* Returns the bytes in use beyond the live ones: garbage, unless a script runs. */
 size_t interpreter_garbage(const void *interpreter);
-
-#endif

@@ -1,8 +1,7 @@
 /* json_bounds: computes how much memory a call of lua-cjson will need, before the call. Afterwards
  * would be too late: lua-cjson takes its buffers from malloc, with sizes of type int, aborts if
  * malloc fails, and leaks a buffer if Lua raises an error during the call. */
-#ifndef SERVER_SCRIPT_LUA_JSON_BOUNDS_H
-#define SERVER_SCRIPT_LUA_JSON_BOUNDS_H
+#pragma once
 
 #include <luajit-2.1/lua.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ struct json_decoded {
     size_t depth; /* levels of nesting */
 };
 struct json_decoded json_bound_decoded(const char *text, size_t len);
-
-#endif

@@ -1,10 +1,7 @@
 /* lib_format: string.format as in Lua 5.1. LuaJIT's own rounds 0.125 up to 0.13, where C's printf
  * gives 0.12, and accepts formats that Lua 5.1 refuses. */
-#ifndef SERVER_SCRIPT_LUA_LIB_FORMAT_H
-#define SERVER_SCRIPT_LUA_LIB_FORMAT_H
+#pragma once
 
 #include <luajit-2.1/lua.h>
 
 int lib_format_string(lua_State *lua);
-
-#endif

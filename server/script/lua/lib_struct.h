@@ -1,11 +1,8 @@
 /* lib_struct: the library `struct` of scripts (pack, unpack, size), which packs values into bytes
  * as C would lay them out. */
-#ifndef SERVER_SCRIPT_LUA_LIB_STRUCT_H
-#define SERVER_SCRIPT_LUA_LIB_STRUCT_H
+#pragma once
 
 #include <luajit-2.1/lua.h>
 
 /* Pushes the library's table. */
 void script_open_struct(lua_State *L);
-
-#endif

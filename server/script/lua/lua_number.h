@@ -1,8 +1,7 @@
 /* lua_number: converts doubles to integers, and integers to bytes, for replies and for the
  * libraries cmsgpack and struct. C leaves the conversion of a double that is out of range
  * undefined; here it is what x86-64's instructions do, because that is what users of Redis see. */
-#ifndef SERVER_SCRIPT_LUA_LUA_NUMBER_H
-#define SERVER_SCRIPT_LUA_LUA_NUMBER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ static inline uint64_t lua_number_get(const char *from, size_t size, bool big_en
         value |= (uint64_t)(unsigned char)from[big_endian ? size - 1 - i : i] << (8 * i);
     return value;
 }
-
-#endif

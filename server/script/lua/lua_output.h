@@ -1,8 +1,7 @@
 /* lua_output: a growing buffer for a function in C that builds a string for Lua. An output larger
  * than LUA_OUTPUT_SMALL is in a userdata, so that Lua's allocator counts it, and the collector
  * frees it even after an error. */
-#ifndef SERVER_SCRIPT_LUA_LUA_OUTPUT_H
-#define SERVER_SCRIPT_LUA_LUA_OUTPUT_H
+#pragma once
 
 #include <luajit-2.1/lua.h>
 #include <stddef.h>
@@ -27,5 +26,3 @@ void lua_output_add(struct lua_output *out, const void *data, size_t len);
 void lua_output_add_byte(struct lua_output *out, unsigned char byte);
 /* Pushes the bytes as a string. */
 void lua_output_push(const struct lua_output *out);
-
-#endif

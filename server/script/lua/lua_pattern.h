@@ -1,8 +1,7 @@
 /* lua_pattern: matches the patterns of Lua 5.1, in a way that can be stopped: a pattern with n
  * repeats may take time that grows with the n-th power of the subject's length. Counts its steps,
  * and reports them to interpreter, which checks the time now and then and may raise an error. */
-#ifndef SERVER_SCRIPT_LUA_LUA_PATTERN_H
-#define SERVER_SCRIPT_LUA_LUA_PATTERN_H
+#pragma once
 
 #include <luajit-2.1/lua.h>
 
@@ -39,5 +38,3 @@ void lua_pattern_push(const struct lua_pattern *run, int index, const char *begi
 /* Pushes all captures and returns their number. If the pattern has no captures and `begin` is not
  * NULL, pushes the match from begin to end instead. */
 int lua_pattern_push_all(const struct lua_pattern *run, const char *begin, const char *end);
-
-#endif

@@ -4,8 +4,7 @@
  * Addresses of variables would be the usual keys. But they differ between two processes, and with
  * them the order in which the collector visits the registry, and so the memory in use at an
  * instant. */
-#ifndef SERVER_SCRIPT_LUA_REGISTRY_H
-#define SERVER_SCRIPT_LUA_REGISTRY_H
+#pragma once
 
 #include <luajit-2.1/lauxlib.h>
 #include <luajit-2.1/lua.h>
@@ -33,5 +32,3 @@ static inline void registry_set(lua_State *lua, enum registry_key key)
 {
     lua_rawseti(lua, LUA_REGISTRYINDEX, key);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* pending_inner: the branches of the inner nodes of a pending_tree. Private to pending_tree*.c. */
-#ifndef STORE_TYPE_STREAM_PENDING_INNER_H
-#define STORE_TYPE_STREAM_PENDING_INNER_H
+#pragma once
 
 #include "store/type/stream/pending_leaf.h"
 
@@ -45,5 +44,3 @@ static inline unsigned pending_branch_for(const struct counted_node *inner, stru
     }
     return low;
 }
-
-#endif

@@ -10,8 +10,7 @@
  * A full leaf of small records fills a block of the pool. A leaf has room for only a few more
  * records than it contains. This room is on both sides, so that appending, and removing at the
  * front, move nothing. */
-#ifndef STORE_TYPE_STREAM_PENDING_LEAF_H
-#define STORE_TYPE_STREAM_PENDING_LEAF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -100,5 +99,3 @@ struct pending_summary pending_leaf_summary_without(const struct pending_leaf *l
                                                     const struct pending_record *gone);
 size_t pending_leaf_bytes(const struct pending_leaf *leaf);
 void pending_leaf_check(const struct pending_leaf *leaf);
-
-#endif

@@ -5,8 +5,7 @@
  * summary: the earliest instants and the set of consumers below it. A search by consumer or by time
  * skips all branches whose summary excludes a match, and so costs O(log n) for each record found,
  * as long as the numbers of consumers do not share bits. */
-#ifndef STORE_TYPE_STREAM_PENDING_TREE_H
-#define STORE_TYPE_STREAM_PENDING_TREE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,5 +66,3 @@ size_t pending_tree_relocate(struct pending_tree *tree, size_t rank, struct relo
 /* Checks order, counts, summaries, fill and bytes, and calls visit for each record. */
 void pending_tree_check(const struct pending_tree *tree,
                         void (*visit)(void *ctx, const struct pending_record *record), void *ctx);
-
-#endif

@@ -20,8 +20,7 @@
  * pending_tree can skip subtrees by consumer and by time.
  *
  * May use: store/base store/mem store/struct. */
-#ifndef STORE_TYPE_STREAM_STREAM_H
-#define STORE_TYPE_STREAM_STREAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -158,5 +157,3 @@ struct stream *stream_relocate(struct stream *stream, struct relocation_cursor *
 size_t stream_bytes(const struct stream *stream);  /* memory, groups included. O(1) */
 size_t stream_blocks(const struct stream *stream); /* for XINFO: "radix-tree-keys" */
 void stream_check(const struct stream *stream);
-
-#endif

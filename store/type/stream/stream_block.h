@@ -21,8 +21,7 @@
  *
  * Snapshots, bases and copies contain these bytes too (EFFECT_STREAM_BLOCK). To change the form,
  * add an effect with a new name, and keep reading the old form. */
-#ifndef STORE_TYPE_STREAM_STREAM_BLOCK_H
-#define STORE_TYPE_STREAM_STREAM_BLOCK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -101,5 +100,3 @@ struct stream_note stream_cursor_note(const struct stream_cursor *cursor);
 void stream_cursor_return(struct stream_cursor *cursor, const struct stream_note *note,
                           uint32_t index);
 void stream_block_check(const struct stream_block *block);
-
-#endif

@@ -1,7 +1,6 @@
 /* stream_entry: one entry of a stream, and positions between entries. The functions are in
  * stream_block.c, because they must know how entries are packed. */
-#ifndef STORE_TYPE_STREAM_STREAM_ENTRY_H
-#define STORE_TYPE_STREAM_STREAM_ENTRY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ struct stream_note {
     struct stream_id id;
     uint32_t next, names;
 };
-
-#endif

@@ -5,8 +5,7 @@
  * record takes 16 to 40 bytes, nearly always 16. For each child, an inner node stores the earliest
  * instants and the set of consumers below the child, so that a search for the entries of a
  * consumer, or for old ones, skips children that contain none. */
-#ifndef STORE_TYPE_STREAM_STREAM_GROUP_H
-#define STORE_TYPE_STREAM_STREAM_GROUP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -109,5 +108,3 @@ bool pending_next(const struct stream_group *group, const struct pending_filter 
 /* Return the earliest `at` of delivered and of released ones, or NEVER. O(1) */
 msec group_first_delivered(const struct stream_group *group);
 msec group_first_released(const struct stream_group *group);
-
-#endif

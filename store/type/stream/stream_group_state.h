@@ -2,8 +2,7 @@
  *
  * A group is one allocation, and so is a consumer: the struct, followed by its member of the tree
  * by name. */
-#ifndef STORE_TYPE_STREAM_STREAM_GROUP_STATE_H
-#define STORE_TYPE_STREAM_STREAM_GROUP_STATE_H
+#pragma once
 
 #include "store/struct/ranked.h"
 #include "store/type/stream/pending_tree.h"
@@ -75,5 +74,3 @@ static inline void group_count_bytes(struct stream_group *group)
     group->owner->bytes += bytes - group->counted;
     group->counted = bytes;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* stream_id: the ID of a stream's entry: a time in milliseconds and a sequence number. */
-#ifndef STORE_TYPE_STREAM_STREAM_ID_H
-#define STORE_TYPE_STREAM_STREAM_ID_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ static inline msec stream_id_instant(struct stream_id id)
 {
     return id.ms > (uint64_t)INSTANT_MAX ? INSTANT_MAX : (msec)id.ms;
 }
-
-#endif

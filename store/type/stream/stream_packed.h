@@ -1,7 +1,6 @@
 /* stream_packed: the entries of a whole block in their packed form (stream_block.h). Snapshots and
  * copies use this form, and so need not take the block apart. */
-#ifndef STORE_TYPE_STREAM_STREAM_PACKED_H
-#define STORE_TYPE_STREAM_STREAM_PACKED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ struct stream_packed {
  * and computes the other fields. Returns false unless a block could contain exactly these bytes.
  * Reads nothing outside them. O(bytes) */
 bool stream_packed_check(struct stream_packed *packed);
-
-#endif

@@ -1,8 +1,7 @@
 /* stream_progress: how many entries a group has read, and how many are left, computed as in Redis
  * 8.0: an entry that was removed before the group read it does not count. Both numbers are unknown
  * if entries in between were deleted. */
-#ifndef STORE_TYPE_STREAM_STREAM_PROGRESS_H
-#define STORE_TYPE_STREAM_STREAM_PROGRESS_H
+#pragma once
 
 #include "store/type/stream/stream.h"
 #include "store/type/stream/stream_group.h"
@@ -15,5 +14,3 @@ void stream_progress_to(const struct stream *stream, struct group_position *posi
  * The number is negative if ENTRIESREAD of XGROUP claimed that more entries were read than were
  * ever added. O(1) */
 int64_t stream_lag(const struct stream *stream, const struct stream_group *group);
-
-#endif

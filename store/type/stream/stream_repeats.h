@@ -4,8 +4,7 @@
  * A text is remembered for a number of seconds, counted from the time of its ID, and only the last
  * texts of each producer are remembered. A text that is too old stays in memory, but is not found;
  * each text that is put frees a few old ones. */
-#ifndef STORE_TYPE_STREAM_STREAM_REPEATS_H
-#define STORE_TYPE_STREAM_STREAM_REPEATS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -77,5 +76,3 @@ bool repeat_walk_next(struct repeat_walk *walk); /* false at the end */
 
 size_t stream_repeats_bytes(const struct stream_repeats *repeats); /* memory. O(1) */
 void stream_repeats_check(const struct stream_repeats *repeats);
-
-#endif

@@ -1,6 +1,5 @@
 /* calls: what the files of system calls use of one another. */
-#ifndef TESTS_SIM_KERNEL_CALLS_H
-#define TESTS_SIM_KERNEL_CALLS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -17,5 +16,3 @@ void run_signals(void);          /* calls the handlers of signals that wait for 
 void threads_forget_locks(void); /* in a new child */
 void enter_world(int memory, int process); /* in a new process, before main() */
 void trap_counter(void);                   /* forbids the CPU's counter, where the kernel can */
-
-#endif

@@ -6,8 +6,7 @@
  * - names that were made, changed or removed since the folder's last sync are there up to some
  *   point of time;
  * - what was written before a sync that failed may be lost whatever later syncs return. */
-#ifndef TESTS_SIM_KERNEL_DISK_H
-#define TESTS_SIM_KERNEL_DISK_H
+#pragma once
 
 #include "tests/sim/kernel/kernel.h"
 
@@ -32,5 +31,3 @@ void disk_folder_synced(int node, const char *path, uint64_t number);
 
 /* Undoes changes: a sector and a length each with a chance of `chance` in 2^16. */
 void disk_lose_power(int node, uint32_t chance);
-
-#endif

@@ -1,7 +1,6 @@
 /* driver: what the testing program calls. It is an actor itself: the world moves only inside
  * sim_run. Times are nanoseconds; -1 stands for no socket. */
-#ifndef TESTS_SIM_KERNEL_DRIVER_H
-#define TESTS_SIM_KERNEL_DRIVER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -52,5 +51,3 @@ void sim_set_spurious(uint32_t chance);
 uint64_t sim_events(void);
 uint64_t sim_trace(void);
 void sim_note(const char *what, int64_t number); /* adds it to the trace */
-
-#endif

@@ -13,8 +13,7 @@
  * to: sockets, pipes, events, timers), disk (files and what remains of them after power loss),
  * calls_* (the system calls, which override those of libc), driver (what the testing program calls,
  * from Python). Depends on libc only; knows nothing of the daemon. */
-#ifndef TESTS_SIM_KERNEL_KERNEL_H
-#define TESTS_SIM_KERNEL_KERNEL_H
+#pragma once
 
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -298,5 +297,3 @@ _Noreturn void kernel_die(bool whole_node);
 int64_t kernel_ready_at(int actor);
 
 int64_t node_wall(const struct node *node);
-
-#endif

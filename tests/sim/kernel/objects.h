@@ -1,8 +1,7 @@
 /* objects: what a descriptor of a process refers to: listeners, sockets, pipes, events, timers and
  * sets of them to wait for. A stream is one direction of a socket, or a pipe: bytes in order, in
  * segments that arrive at instants. */
-#ifndef TESTS_SIM_KERNEL_OBJECTS_H
-#define TESTS_SIM_KERNEL_OBJECTS_H
+#pragma once
 
 #include "tests/sim/kernel/kernel.h"
 
@@ -48,5 +47,3 @@ void objects_cut(int one, int other, bool apart);
 void objects_forget_node(int node);
 
 int64_t object_timer_left(const struct object *timer);
-
-#endif

@@ -5,8 +5,7 @@
  * forks a child for each start of a node; the child enters the world and calls main(). All of them
  * have the same addresses. A trace must not depend on those, so a run that repeats another one
  * uses another starter. */
-#ifndef TESTS_SIM_KERNEL_STARTER_H
-#define TESTS_SIM_KERNEL_STARTER_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -17,5 +16,3 @@ pid_t starter_start(const char *library, char *const command[], char *const argu
                     const char *log, int process, int memory);
 /* Ends the starter, if there is one, and all that it has started. */
 void starter_end(void);
-
-#endif

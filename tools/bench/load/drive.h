@@ -1,8 +1,7 @@
 /* drive: sends a script over a number of connections, and measures. Each connection has one batch
  * under way. A batch is sent with one write; when all its replies have arrived, the next batch
  * follows. */
-#ifndef TOOLS_BENCH_LOAD_DRIVE_H
-#define TOOLS_BENCH_LOAD_DRIVE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ struct drive_result {
 
 /* Ends the program with a message when a connection fails. */
 void drive_run(const struct drive_plan *plan, struct drive_result *result);
-
-#endif

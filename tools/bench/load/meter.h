@@ -1,6 +1,5 @@
 /* meter: CPU time and instructions of another process on this machine, from the kernel. */
-#ifndef TOOLS_BENCH_LOAD_METER_H
-#define TOOLS_BENCH_LOAD_METER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ void meter_close(struct meter *meter);
 
 int64_t meter_cpu_nsec(const struct meter *meter);
 void meter_read(const struct meter *meter, struct reading *reading);
-
-#endif

@@ -1,6 +1,5 @@
 /* mix: the named workloads of the load generator, as command templates. script.h compiles them. */
-#ifndef TOOLS_BENCH_LOAD_MIX_H
-#define TOOLS_BENCH_LOAD_MIX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ const struct mix *mix_find(const char *name);
 const char *mix_name(unsigned i);
 
 uint64_t mix_keys(const struct mix *mix, uint64_t key_space);
-
-#endif

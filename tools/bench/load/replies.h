@@ -1,7 +1,6 @@
 /* replies: counts the RESP replies in a stream of bytes without storing them. Keeps the first error
  * and, if asked to, some numbers of each of the latest replies. */
-#ifndef TOOLS_BENCH_LOAD_REPLIES_H
-#define TOOLS_BENCH_LOAD_REPLIES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,5 +33,3 @@ struct replies {
 /* Scans the bytes, and returns how many of them were used. The rest is an incomplete line: pass it
  * again, followed by the next bytes. */
 size_t replies_scan(struct replies *replies, const char *data, size_t len);
-
-#endif

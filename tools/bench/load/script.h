@@ -1,7 +1,6 @@
 /* script: compiles a template (mix.h) into the bytes of RESP requests. To send a batch again, only
  * the digits of its numbers are overwritten. */
-#ifndef TOOLS_BENCH_LOAD_SCRIPT_H
-#define TOOLS_BENCH_LOAD_SCRIPT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,5 +55,3 @@ static inline unsigned script_draws(const struct script *script)
 /* Writes a batch's numbers into a copy of the script's bytes. `draws` has script_draws elements. */
 void script_patch(const struct script *script, uint32_t batch, char *bytes, struct numbers *numbers,
                   struct draw *draws);
-
-#endif

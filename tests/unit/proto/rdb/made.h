@@ -1,7 +1,6 @@
 /* made: builds RDB files, payloads and packings for the tests, independently of the library. Checks
  * nothing, so that it can build damaged ones too. */
-#ifndef TESTS_UNIT_PROTO_RDB_MADE_H
-#define TESTS_UNIT_PROTO_RDB_MADE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -251,5 +250,3 @@ static inline struct made *payload_end(struct made *to, int version)
     number(to, 2, version);
     return number(to, 8, (int64_t)rdb_crc64(0, to->at, to->len));
 }
-
-#endif

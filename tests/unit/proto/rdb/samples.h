@@ -1,7 +1,6 @@
 /* samples: a value of every type and encoding, and the visitor's calls for it. For the tests of
  * reading and of damage, and for the fuzzer. */
-#ifndef TESTS_UNIT_PROTO_RDB_SAMPLES_H
-#define TESTS_UNIT_PROTO_RDB_SAMPLES_H
+#pragma once
 
 #include "tests/unit/proto/rdb/made.h"
 
@@ -456,5 +455,3 @@ static inline struct made *file_of_everything(void)
     text(key(to, 0, "last"), "end");
     return file_end(to);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* visited: a visitor for the tests that records its calls as text, and checks the reader's side of
  * the contract in rdb_read.h: each begun key ends exactly once. */
-#ifndef TESTS_UNIT_PROTO_RDB_VISITED_H
-#define TESTS_UNIT_PROTO_RDB_VISITED_H
+#pragma once
 
 #include <check.h>
 #include <stdarg.h>
@@ -253,5 +252,3 @@ static inline void visited_check(const struct visited *visited, enum rdb_status 
     ck_assert(status != RDB_OK || visited->failures == 0);
     ck_assert_int_le(visited->failures, 1);
 }
-
-#endif

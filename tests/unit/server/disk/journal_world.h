@@ -1,8 +1,7 @@
 /* journal_world: a journal in a temporary folder whose disk calls can fail, for the tests of
  * journal.
  */
-#ifndef TESTS_UNIT_SERVER_DISK_JOURNAL_WORLD_H
-#define TESTS_UNIT_SERVER_DISK_JOURNAL_WORLD_H
+#pragma once
 
 #include <poll.h>
 #include <stdlib.h>
@@ -68,5 +67,3 @@ static inline int new_segment(const char *name)
     ck_assert_int_eq(journal_create(disk_world_path(name), &fd), 0);
     return fd;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* command_world: an engine_world with a few commands of its own, for the tests of engine. */
-#ifndef TESTS_UNIT_SERVER_ENGINE_COMMAND_WORLD_H
-#define TESTS_UNIT_SERVER_ENGINE_COMMAND_WORLD_H
+#pragma once
 
 #include <stdio.h>
 
@@ -118,5 +117,3 @@ static inline Suite *engine_suite(const char *name, const TTest *const *tests)
 {
     return engine_world_suite(name, tests, begin_engine, engine_world_end);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* policy_world: a world with policies, and commands on its keys, for the tests of txn_policy. */
-#ifndef TESTS_UNIT_STORE_TXN_POLICY_WORLD_H
-#define TESTS_UNIT_STORE_TXN_POLICY_WORLD_H
+#pragma once
 
 #include <stdio.h>
 
@@ -118,5 +117,3 @@ static inline msec member_at(const char *key, const char *member)
     ck_assert(object_member_deadline(&at_key(key)->object, text(member), &at));
     return at;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* hash_visits: counts the fields that hash_each_until visits, and checks their deadlines. */
-#ifndef TESTS_UNIT_STORE_TYPE_HASH_VISITS_H
-#define TESTS_UNIT_STORE_TYPE_HASH_VISITS_H
+#pragma once
 
 #include "store/type/hash.h"
 #include "tests/support/suite.h"
@@ -28,5 +27,3 @@ static inline size_t seen_until(const struct hash *hash, msec at, size_t stop)
     expiring_each_until(hash_expiring(hash), at, count_until, &until);
     return until.seen;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* dehydrator_steps: shared by the tests of the dehydrators' commands: short names for common
  * replies, and the end of a test. */
-#ifndef TESTS_UNIT_SERVER_CMD_DEHYDRATOR_DEHYDRATOR_STEPS_H
-#define TESTS_UNIT_SERVER_CMD_DEHYDRATOR_DEHYDRATOR_STEPS_H
+#pragma once
 
 #include "tests/support/lines.h"
 #include "tests/support/suite.h"
@@ -23,5 +22,3 @@ static void finish(void)
     store_check(world.world.store);
     server_world_drop(&world);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* stream_scene: what scenes of streams begin with. */
-#ifndef TESTS_UNIT_SERVER_CMD_STREAM_STREAM_SCENE_H
-#define TESTS_UNIT_SERVER_CMD_STREAM_STREAM_SCENE_H
+#pragma once
 
 #include "tests/support/scene.h"
 #include "tests/support/suite.h"
@@ -16,5 +15,3 @@
             "*1|*2|$1|s|*3|*2|$3|1-0|*2|$1|f|$1|x|*2|$3|2-0|*2|$1|f|$1|y|"                         \
             "*2|$3|3-0|*2|$1|f|$1|z|"                                                              \
     }
-
-#endif

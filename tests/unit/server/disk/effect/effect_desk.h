@@ -1,7 +1,6 @@
 /* effect_desk: writes effects as text, reads them back and compares, for the tests of effect_text.
  */
-#ifndef TESTS_UNIT_SERVER_DISK_EFFECT_EFFECT_DESK_H
-#define TESTS_UNIT_SERVER_DISK_EFFECT_EFFECT_DESK_H
+#pragma once
 
 #include <string.h>
 
@@ -210,5 +209,3 @@ static inline void assert_returns(const struct effect *effects, size_t count)
         desk_end();
     }
 }
-
-#endif

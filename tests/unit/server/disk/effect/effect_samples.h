@@ -1,6 +1,5 @@
 /* effect_samples: effects of every kind with their words, and random ones made from them. */
-#ifndef TESTS_UNIT_SERVER_DISK_EFFECT_EFFECT_SAMPLES_H
-#define TESTS_UNIT_SERVER_DISK_EFFECT_EFFECT_SAMPLES_H
+#pragma once
 
 #include <math.h>
 
@@ -167,5 +166,3 @@ static inline struct effect some_effect(struct rng *rng, const struct effect *be
         effect.stage.token = rng_between(rng, 1, TOKEN_MAX);
     return effect;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* journal_file: a journal in memory for the tests of replay, made by hand or by a random program,
  * and assertions about replaying it. */
-#ifndef TESTS_UNIT_SERVER_DISK_FORMAT_JOURNAL_FILE_H
-#define TESTS_UNIT_SERVER_DISK_FORMAT_JOURNAL_FILE_H
+#pragma once
 
 #include <stdio.h>
 #include <string.h>
@@ -271,5 +270,3 @@ static inline void drop_program(struct random_run *run)
 }
 
 static const struct effect push = { EFFECT_PUSH_TAIL, .key = LIT("l"), .a = LIT("element") };
-
-#endif

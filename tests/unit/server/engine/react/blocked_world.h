@@ -1,6 +1,5 @@
 /* blocked_world: an engine_world with all data commands, for the tests of blocked and unblock. */
-#ifndef TESTS_UNIT_SERVER_ENGINE_REACT_BLOCKED_WORLD_H
-#define TESTS_UNIT_SERVER_ENGINE_REACT_BLOCKED_WORLD_H
+#pragma once
 
 #include "server/cmd/cmd.h"
 #include "server/engine/unblock.h"
@@ -27,5 +26,3 @@ static inline Suite *blocked_suite(const char *name, const TTest *const *tests)
 {
     return engine_world_suite(name, tests, begin_blocked, engine_world_end);
 }
-
-#endif
