@@ -5,7 +5,6 @@
 #include "conf/conf.h"
 
 #include <limits.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

@@ -24,9 +24,6 @@
  * May use: store/base store/mem. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
 #include "conf/option.h"

@@ -2,7 +2,6 @@
  * cluster of one node. conf.h lists the other tables. */
 #include "conf/conf.h"
 
-#include <stdint.h>
 #include <string.h>
 
 #define AT(member) offsetof(struct conf, member)

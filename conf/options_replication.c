@@ -3,7 +3,6 @@
 #include "conf/conf.h"
 
 #include <limits.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

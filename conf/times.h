@@ -1,8 +1,6 @@
 /* times: reads the spans and instants of options. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "store/base/instant.h"
 
 /* Reads a span as policies write it: milliseconds, or a whole number followed by ms, s, m, h or d.

@@ -9,8 +9,6 @@
  * large numbers of events in small registers", 1978; parameters as in Redis' LFU). */
 #pragma once
 
-#include <stdint.h>
-
 #include "store/store.h"
 
 /* Initializes the field of a new entry: used now. */

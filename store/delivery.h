@@ -7,10 +7,6 @@
  * Cost: O(log n), plus the length of the key if there are such policies. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/keyspace.h"
 #include "store/policy/policies.h"
 

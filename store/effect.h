@@ -9,9 +9,6 @@
  * written, and how its change is made in another store. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "store/base/bytes.h"
 #include "store/base/instant.h"
 #include "store/event.h"

@@ -1,8 +1,6 @@
 /* fair: see fair.h. */
 #include "store/fair.h"
 
-#include <string.h>
-
 #include "store/base/ensure.h"
 #include "store/delivery.h"
 #include "store/effect.h"

@@ -62,9 +62,6 @@
  * look-up for each distinct length of the prefixes. Nothing without an index. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/queue.h>
 
 #include "store/base/bytes.h"

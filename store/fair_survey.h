@@ -3,10 +3,6 @@
  * each step. fair.c runs surveys, and tells waiting calls when one ends. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/base/bytes.h"
 #include "store/base/instant.h"
 

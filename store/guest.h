@@ -6,8 +6,6 @@
  *     if (!guest_take(store, key, &object, &next)) ... the transaction removed the key ... */
 #pragma once
 
-#include <stdbool.h>
-
 #include "store/store.h"
 
 /* Makes lending faster; optional. Adds `never`, which must outlive the store, to an agenda. Without

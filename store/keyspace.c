@@ -2,8 +2,6 @@
 #include "store/keyspace.h"
 
 #include <assert.h>
-#include <stddef.h>
-#include <string.h>
 
 #include "store/base/ensure.h"
 #include "store/base/prefetch.h"

@@ -19,9 +19,6 @@
  * order. Counts are exact whether overdue keys are hidden or not. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "store/base/bytes.h"

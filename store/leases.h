@@ -2,9 +2,6 @@
  * this server must grant none. The server sets this state, and the commands of leases read it. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "store/base/bytes.h"
 #include "store/base/instant.h"
 

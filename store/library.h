@@ -2,10 +2,6 @@
  * language: the interpreter compares `version` with the version that it compiled last. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/base/bytes.h"
 #include "store/struct/dict.h"
 

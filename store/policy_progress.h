@@ -3,10 +3,6 @@
  * it. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/keyspace.h"
 #include "store/mem/blob.h"
 

@@ -4,10 +4,6 @@
  * is not. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/keyspace.h"
 #include "store/type/object.h"
 

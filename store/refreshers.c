@@ -2,8 +2,6 @@
  * field is the end of the right. */
 #include "store/refreshers.h"
 
-#include "store/type/hash.h"
-
 msec refresher_until(const struct keyspace *ks, struct bytes key, msec now)
 {
     msec until;

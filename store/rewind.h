@@ -6,9 +6,6 @@
  * back. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "store/base/instant.h"
 
 struct keyspace;

@@ -35,10 +35,6 @@
  * store/type/. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/base/histogram.h"
 #include "store/base/random.h"
 #include "store/effect.h"

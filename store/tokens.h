@@ -19,9 +19,6 @@
  * Tokens stay below 2^53, so that a double holds them exactly. The clock reaches that in 2248. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "store/base/instant.h"
 
 #define TOKEN_MAX       (((int64_t)1 << 53) - 1)

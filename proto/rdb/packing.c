@@ -6,7 +6,6 @@
 #include "proto/rdb/packing.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "store/base/little_endian.h"
 

@@ -33,9 +33,6 @@
  *       ...  the integers in ascending order */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "store/base/bytes.h"
 #include "store/base/number.h"
 #include "store/mem/buffer.h"

@@ -1,8 +1,6 @@
 /* put: see wire.c for the layout of each part. */
 #include "proto/rdb/put.h"
 
-#include <string.h>
-
 #include "store/base/little_endian.h"
 #include "store/base/number.h"
 

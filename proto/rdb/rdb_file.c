@@ -1,8 +1,6 @@
 /* rdb_file: see rdb_file.h. */
 #include "proto/rdb/rdb_file.h"
 
-#include <string.h>
-
 #include "proto/rdb/crc64.h"
 #include "proto/rdb/put.h"
 #include "proto/rdb/rdb_write.h"

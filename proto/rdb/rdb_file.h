@@ -9,9 +9,6 @@
  *     if (!rdb_file_end(&file)) ...                     // a write failed, or memory ran out */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "store/mem/buffer.h"
 
 struct rdb_file {

@@ -3,7 +3,6 @@
 #include "proto/rdb/rdb_read.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "proto/rdb/crc64.h"
 #include "proto/rdb/reader.h"

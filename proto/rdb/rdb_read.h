@@ -10,9 +10,6 @@
  * Redis' rdb.h defines the format; each file of this folder shows the layouts that it reads. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "proto/rdb/rdb_visitor.h"
 #include "proto/rdb/source.h"
 #include "store/base/bytes.h"

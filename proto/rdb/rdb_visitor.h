@@ -3,10 +3,6 @@
  * same structs. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/base/bytes.h"
 
 #define RDB_NEVER  INT64_MAX

@@ -14,7 +14,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "proto/rdb/crc64.h"
 #include "proto/rdb/packing.h"

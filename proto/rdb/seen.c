@@ -1,7 +1,6 @@
 /* seen: open-addressing tables of fingerprints, behind a directory. */
 #include "proto/rdb/seen.h"
 
-#include <string.h>
 #include <sys/random.h>
 
 #include "store/base/siphash.h"

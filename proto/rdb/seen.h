@@ -8,10 +8,6 @@
  * members in one call. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/base/bytes.h"
 
 struct rdb_seen_bucket;

@@ -3,8 +3,6 @@
  * the caller asks, because rdb_crc64 is faster on large pieces. */
 #include "proto/rdb/source.h"
 
-#include <string.h>
-
 #include "proto/rdb/crc64.h"
 #include "store/mem/mem.h"
 

@@ -3,9 +3,6 @@
  * little memory. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 #include "store/mem/buffer.h"

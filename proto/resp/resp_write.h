@@ -4,8 +4,6 @@
  * the number of elements; the caller must then write exactly that many. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "store/mem/outbuf.h"

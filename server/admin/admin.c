@@ -2,9 +2,6 @@
  * table of commands. */
 #include "server/admin/admin.h"
 
-#include "server/admin/memory_figures.h"
-#include "store/mem/mem.h"
-
 static void make_client_contexts(struct admin *admin, const struct admin_parts *parts)
 {
     admin->connection = (struct connection_context){ .clients = parts->clients,

@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "server/cmd/call/args.h"
 #include "store/base/siphash.h"

@@ -2,8 +2,6 @@
  * or member. The metrics port shows the same answer on a page. */
 #pragma once
 
-#include <stdint.h>
-
 #include "store/store.h"
 
 struct call;

@@ -1,7 +1,6 @@
 /* memory_figures: see memory_figures.h. */
 #include "server/admin/memory_figures.h"
 
-#include "server/disk/persist.h"
 #include "server/replica/replication.h"
 
 struct memory_of_keys memory_of_keys(const struct keyspace *ks)

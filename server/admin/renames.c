@@ -1,8 +1,6 @@
 /* renames: see renames.h. */
 #include "server/admin/renames.h"
 
-#include <string.h>
-
 #include "conf/words.h"
 
 static struct bytes word_view(const char *word)

@@ -3,9 +3,6 @@
  * spans inside the server. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "store/base/instant.h"
 
 struct clock {

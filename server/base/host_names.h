@@ -3,8 +3,6 @@
  * resolving, and is not kept. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <sys/queue.h>
 #include <sys/socket.h>
 

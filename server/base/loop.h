@@ -3,9 +3,6 @@
  * added. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "server/base/clock.h"
 #include "store/base/instant.h"
 

@@ -6,8 +6,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <unistd.h>

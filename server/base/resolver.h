@@ -7,7 +7,6 @@
 #pragma once
 
 #include <netdb.h>
-#include <stdint.h>
 
 #include "server/base/loop.h"
 

@@ -2,8 +2,6 @@
  * folder is that of the environment variable TZDIR, as for libc, or /usr/share/zoneinfo. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "store/mem/buffer.h"
 
 /* Appends the contents of the zone's file. Returns false if the file can't be read, or is far

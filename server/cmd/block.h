@@ -11,9 +11,6 @@
  *     ... pop from source.entry, reply */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "server/cmd/call/call.h"
 
 /* Parses the timeout at argument i, in seconds with fractions, into the instant at which it ends. A

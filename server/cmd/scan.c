@@ -2,7 +2,6 @@
 #include "server/cmd/scan.h"
 
 #include <limits.h>
-#include <string.h>
 
 #include "server/cmd/call/args.h"
 #include "store/base/number.h"

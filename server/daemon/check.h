@@ -3,8 +3,6 @@
  * the files that options name. Depends on acl and tls. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "conf/conf.h"
 
 /* Checks `dir`, the users, the clock and the certificates, and adds each fault to `error`, one per

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <signal.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 #include "conf/conf.h"
 #include "server/admin/admin.h"

@@ -4,9 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "server/base/host_names.h"
@@ -14,13 +12,10 @@
 #include "server/base/process.h"
 #include "server/daemon/lifecycle.h"
 #include "server/daemon/parts.h"
-#include "server/disk/persist.h"
 #include "server/engine/author.h"
 #include "server/engine/background.h"
 #include "server/http/http.h"
-#include "server/net/client.h"
 #include "server/net/net.h"
-#include "server/net/tls/tls.h"
 
 enum { HOST_SIZE = 256 };
 

@@ -3,9 +3,6 @@
  * net, http, tls and persist. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "server/admin/admin.h"
 
 struct parts;

@@ -4,12 +4,10 @@
 #include "server/daemon/supervisor.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "server/base/clock.h"
 #include "server/base/process.h"
 
 enum {

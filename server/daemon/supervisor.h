@@ -3,9 +3,6 @@
  * more time if starting or stopping takes long. Depends on process and the loop. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "conf/conf.h"
 #include "server/base/loop.h"
 

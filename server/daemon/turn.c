@@ -1,22 +1,18 @@
 /* turn: see turn.h. Section 4 of doc/design.md explains the order of a turn. */
 #include "server/daemon/turn.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "server/base/host_names.h"
 #include "server/base/log.h"
-#include "server/base/loop.h"
 #include "server/daemon/lifecycle.h"
 #include "server/daemon/parts.h"
 #include "server/daemon/reload.h"
 #include "server/daemon/status.h"
 #include "server/daemon/supervisor.h"
-#include "server/disk/persist.h"
 #include "server/engine/background.h"
 #include "server/engine/defrag_timer.h"
-#include "server/engine/react/tracking.h"
 #include "server/engine/store_work.h"
 #include "server/net/client.h"
 #include "server/net/net.h"

@@ -2,9 +2,6 @@
  * on the clock. The caller decides what the child writes, and to which file. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "server/disk/format/base.h"
 
 struct child;

@@ -4,11 +4,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "server/base/log.h"
-#include "server/disk/format/file_kind.h"
 
 #define BESIDE       ".exp"
 #define MANIFEST_END ".manifest"

@@ -39,12 +39,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 
 #include "server/disk/format/crc32c.h"
 #include "server/disk/format/disk.h"
 #include "server/disk/format/file_kind.h"
-#include "server/disk/format/record.h"
 #include "server/disk/syncer.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"

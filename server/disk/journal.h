@@ -38,10 +38,6 @@
  * on ext4). */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "server/disk/format/record.h"
 #include "server/disk/format/segment_mark.h"
 #include "store/mem/outbuf.h"

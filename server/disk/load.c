@@ -5,8 +5,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,9 +14,7 @@
 #include "server/base/thread.h"
 #include "server/disk/data_folder.h"
 #include "server/disk/format/base.h"
-#include "server/disk/format/file_kind.h"
 #include "server/disk/format/record.h"
-#include "server/disk/format/snapshot_file.h"
 #include "server/disk/import/import.h"
 #include "server/disk/journal.h"
 #include "store/mem/mem.h"

@@ -13,10 +13,6 @@
  * (doc/durability.md). */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "server/disk/persist_report.h"
 #include "server/disk/persist_wiring.h"
 

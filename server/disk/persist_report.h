@@ -3,9 +3,7 @@
  * others. */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "server/disk/progress.h"
 #include "store/base/instant.h"

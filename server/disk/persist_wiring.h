@@ -1,8 +1,6 @@
 /* persist_wiring: what the parts of this folder know of the server. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "conf/conf.h"
 #include "server/base/clock.h"
 #include "server/base/loop.h"

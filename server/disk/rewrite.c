@@ -2,13 +2,9 @@
 #include "server/disk/rewrite.h"
 
 #include <errno.h>
-#include <string.h>
 
-#include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/disk/file_job.h"
-#include "server/disk/format/disk.h"
-#include "server/disk/format/segment_mark.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 

@@ -48,9 +48,6 @@
  *     NOTE    T the journal was closed: the thread notes in the manifest that it is synced */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "server/base/loop.h"
 #include "server/disk/child.h"
 #include "server/disk/format/manifest.h"

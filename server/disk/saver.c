@@ -13,12 +13,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <stdio.h>
 
 #include "conf/times.h"
-#include "server/base/clock.h"
 #include "server/base/log.h"
-#include "server/base/loop.h"
 #include "server/disk/child.h"
 #include "server/disk/format/file_kind.h"
 #include "server/disk/journal.h"

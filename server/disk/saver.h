@@ -6,9 +6,6 @@
  * the caller (persist.c). */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "server/disk/persist_report.h"
 #include "server/disk/persist_wiring.h"
 

@@ -1,7 +1,6 @@
 /* author: see author.h. */
 #include "server/engine/author.h"
 
-#include "store/mem/blob.h"
 #include "store/trail/trail.h"
 
 static uint16_t author_of(void *ctx, void *caller, msec now)

@@ -1,8 +1,6 @@
 /* author: keeps the store's trail in step with its option, and names sessions to it. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "server/engine/engine.h"
 
 /* Sets the store's trail to `why-memory` bytes, but at least TRAIL_MIN_BYTES, or removes it if the

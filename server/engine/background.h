@@ -6,9 +6,7 @@
  * of the module that owns the work. */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "server/base/clock.h"
 

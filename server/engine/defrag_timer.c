@@ -1,9 +1,7 @@
 /* defrag_timer: see defrag_timer.h. */
 #include "server/engine/defrag_timer.h"
 
-#include "server/disk/persist.h"
 #include "store/mem/mem.h"
-#include "store/reclaim.h"
 #include "store/sweep/defrag.h"
 
 enum {

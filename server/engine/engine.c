@@ -1,9 +1,6 @@
 /* engine: see engine.h. Runs calls in an open transaction; engine_request.c takes them there. */
 #include "server/engine/engine.h"
 
-#include "server/cmd/call/call.h"
-#include "store/txn/txn.h"
-
 static bool note_read(void *ctx, const struct call *call, struct bytes key)
 {
     tracking_note_read(ctx, call->session, key);

@@ -3,8 +3,6 @@
  * counters. */
 #pragma once
 
-#include <stdint.h>
-
 #include "store/store.h"
 
 /* What was reported so far. All zero at first. */

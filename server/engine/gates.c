@@ -2,10 +2,6 @@
 #include "server/engine/gates.h"
 #include "server/engine/multi.h"
 
-#include <stdio.h>
-#include <string.h>
-
-#include "server/cmd/call/call.h"
 #include "server/cmd/call/slot.h"
 #include "server/engine/memory_limit.h"
 #include "server/engine/rights.h"

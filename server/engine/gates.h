@@ -6,8 +6,6 @@
  * below. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "server/cmd/call/error.h"
 #include "server/engine/engine.h"
 

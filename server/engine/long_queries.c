@@ -1,8 +1,6 @@
 /* long_queries: see long_queries.h. A queue of queries. */
 #include "server/engine/long_queries.h"
 
-#include <sys/queue.h>
-
 #include "server/engine/unblock.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"

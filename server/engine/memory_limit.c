@@ -1,11 +1,9 @@
 /* memory_limit: see memory_limit.h. */
 #include "server/engine/memory_limit.h"
 
-#include "server/cmd/call/call.h"
 #include "store/mem/mem.h"
 #include "store/mem/shared.h"
 #include "store/sweep/evict.h"
-#include "store/txn/txn.h"
 
 enum { EVICTIONS_PER_CALL = 64, RECLAIM_PER_EVICTION = 256 };
 

@@ -2,9 +2,6 @@
  * which calls are refused. Depends on the engine and on store/sweep/evict. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "server/engine/engine.h"
 
 /* Returns the bytes in use that do not count towards maxmemory. */

@@ -2,9 +2,6 @@
  * arguments, and runs the calls at EXEC. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "server/cmd/call/session.h"
 
 struct call;

@@ -22,7 +22,6 @@
  * zeros is valid: no client lags. */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <sys/queue.h>
 

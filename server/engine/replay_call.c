@@ -1,9 +1,6 @@
 /* replay_call: see replay_call.h. */
 #include "server/engine/replay_call.h"
 
-#include "server/cmd/call/call.h"
-#include "store/txn/txn.h"
-
 /* Returns the row of a command that a file or a stream may contain. */
 static struct command_ref find_row(const struct commands *commands, int argc,
                                    const struct bytes *argv, bool with_messages)

@@ -3,8 +3,6 @@
  * Depends on commands and sessions; knows neither files nor connections. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "server/engine/engine.h"
 
 /* Runs a command of an AOF in database *db, which SELECT changes. Ignores MULTI and EXEC. Returns

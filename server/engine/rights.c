@@ -1,8 +1,6 @@
 /* rights: see rights.h. */
 #include "server/engine/rights.h"
 
-#include "server/cmd/call/error.h"
-
 enum { NAME_SIZE = 128 };
 
 enum error rights_error(enum acl_verdict verdict)

@@ -2,7 +2,6 @@
 #include "server/engine/settle.h"
 #include "server/engine/multi.h"
 
-#include <string.h>
 #include <sys/queue.h>
 
 #include "server/cmd/call/call.h"

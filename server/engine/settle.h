@@ -11,10 +11,6 @@
  * always finished, even if no session waits for it any more, and even during CLIENT PAUSE. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "server/cmd/call/session.h"
 
 struct call;

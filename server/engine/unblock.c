@@ -3,7 +3,6 @@
 #include "server/engine/settle.h"
 
 #include "server/cmd/call/call.h"
-#include "server/cmd/call/error.h"
 #include "server/engine/engine.h"
 #include "server/engine/gates.h"
 #include "server/engine/react/blocked.h"

@@ -2,9 +2,6 @@
  * or because an element is due, and replies to the client when its timeout passes. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "server/cmd/call/error.h"
 #include "server/cmd/call/session.h"
 

@@ -4,13 +4,7 @@
 #include <math.h>
 #include <sys/resource.h>
 
-#include "server/disk/persist.h"
-#include "server/engine/react/pubsub.h"
-#include "server/engine/react/tracking.h"
-#include "server/net/client.h"
 #include "server/replica/replication.h"
-#include "server/script/script.h"
-#include "store/mem/mem.h"
 #include "store/sweep/outlook.h"
 
 /* Overdue keys and members are counted up to this number, as in INFO. */

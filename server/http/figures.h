@@ -2,9 +2,6 @@
  * one instant, from the reports that INFO also reads; nothing is counted here. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "server/admin/admin.h"
 #include "server/http/prom.h"
 

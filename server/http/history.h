@@ -3,9 +3,6 @@
  * caller runs the timer. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "server/engine/observe/stats.h"
 #include "store/base/histogram.h"
 #include "store/store.h"

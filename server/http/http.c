@@ -4,13 +4,10 @@
 #include <event2/buffer.h>
 #include <event2/http.h>
 #include <event2/keyvalq_struct.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "server/http/listeners.h"
 #include "server/http/site.h"
 #include "server/http/visitors.h"
-#include "store/mem/mem.h"
 
 enum {
     ALL_METHODS = 0x1FF, /* libevent's; site.c refuses those that it does not serve */

@@ -26,8 +26,6 @@
  * server/replica/stream server/engine server/script server/net/tls store/. */
 #pragma once
 
-#include <stddef.h>
-
 #include "server/admin/admin.h"
 #include "server/base/loop.h"
 #include "server/engine/background.h"

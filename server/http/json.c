@@ -2,7 +2,6 @@
 #include "server/http/json.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "server/http/prom.h"
 #include "store/base/json_text.h"

@@ -4,9 +4,6 @@
  * special characters; inside an array it is NULL. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "store/base/bytes.h"
 #include "store/mem/outbuf.h"
 

@@ -1,9 +1,6 @@
 /* login: see login.h. */
 #include "server/http/login.h"
 
-#include <string.h>
-#include <strings.h>
-
 enum { CREDENTIALS_MAX = 1024, BITS = 6 };
 
 int login_decode(struct bytes text, char *to, int size)

@@ -3,11 +3,8 @@
 
 #include <ctype.h>
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "server/base/version.h"
-#include "server/engine/observe/observe.h"
-#include "store/mem/mem.h"
 
 struct report {
     struct prom prom;

@@ -2,8 +2,6 @@
  * that it needs no files at run time. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "store/base/bytes.h"
 
 struct page_file {

@@ -5,9 +5,6 @@
  * have up to six decimals, so spans of time are exact to the microsecond. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/base/bytes.h"
 #include "store/mem/outbuf.h"
 

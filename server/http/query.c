@@ -1,8 +1,6 @@
 /* query: see query.h. */
 #include "server/http/query.h"
 
-#include <string.h>
-
 static int digit_of(char c)
 {
     if (c >= '0' && c <= '9') return c - '0';

@@ -2,9 +2,6 @@
  * application/x-www-form-urlencoded (WHATWG). Knows nothing about the server. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "store/base/bytes.h"
 
 /* Decodes the first parameter of this name into `to`, which must have room for the whole query.

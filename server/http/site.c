@@ -1,7 +1,6 @@
 /* site: see site.h. */
 #include "server/http/site.h"
 
-#include "server/base/clock.h"
 #include "server/http/login.h"
 #include "server/http/metrics.h"
 #include "server/http/page_files.h"

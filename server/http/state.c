@@ -1,18 +1,10 @@
 /* state: see state.h. Instants are Unix time in milliseconds, sizes bytes, rates per second. */
 #include "server/http/state.h"
 
-#include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
-#include "server/admin/admin.h"
 #include "server/base/version.h"
-#include "server/engine/observe/observe.h"
-#include "server/http/history.h"
 #include "server/http/json.h"
-#include "server/http/survey.h"
-#include "store/mem/blob.h"
-#include "store/mem/mem.h"
 #include "store/type/stream/stream_progress.h"
 
 enum {

@@ -6,7 +6,6 @@
 #include "server/http/surveyed_names.h"
 #include "store/mem/mem.h"
 #include "store/type/drained.h"
-#include "store/type/stream/stream_group.h"
 #include "store/type/stream/stream_progress.h"
 
 enum {

@@ -7,10 +7,6 @@
  * many keys there are. The last complete result stays until the next survey is complete. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "conf/conf.h"
 #include "server/base/clock.h"
 #include "store/store.h"

@@ -1,8 +1,6 @@
 /* surveyed_names: see surveyed_names.h. The list grows by doubling, up to its maximum. */
 #include "server/http/surveyed_names.h"
 
-#include <string.h>
-
 #include "store/base/utf8.h"
 #include "store/mem/mem.h"
 

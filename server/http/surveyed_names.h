@@ -2,9 +2,6 @@
  * Depends on byte strings. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "store/mem/blob.h"
 
 enum { SURVEY_NAME_MAX = 400 }; /* bytes of a name that is reported */

@@ -12,7 +12,6 @@
 #include <event2/http.h>
 #include <event2/listener.h>
 
-#include "server/base/clock.h"
 #include "server/net/tls/tls.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"

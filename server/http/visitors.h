@@ -3,8 +3,6 @@
  * HTTP. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "server/base/loop.h"
 
 struct visitors;

@@ -1,14 +1,10 @@
 /* why: see why.h. */
 #include "server/http/why.h"
 
-#include <string.h>
-
 #include "server/admin/expiry_why.h"
-#include "server/base/clock.h"
 #include "server/http/json.h"
 #include "server/http/query.h"
 #include "store/base/number.h"
-#include "store/mem/mem.h"
 
 static void take_open(void *ctx, const char *name, char bracket, size_t count)
 {

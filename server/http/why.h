@@ -1,8 +1,6 @@
 /* why: the text of /why.json: the answer of EXPIRY WHY, for the page's search field. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "server/admin/admin.h"
 #include "store/mem/outbuf.h"
 

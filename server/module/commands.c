@@ -3,7 +3,6 @@
 #include "server/module/commands.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "server/cmd/cmd.h"
 #include "server/cmd/dehydrator/dehydrator.h"

@@ -3,8 +3,6 @@
  * due_values. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "server/module/api/redis_api.h"
 
 /* Registers the types and the commands. Returns false if the host refused. */

@@ -1,8 +1,6 @@
 /* stats: see stats.h. */
 #include "server/module/stats.h"
 
-#include <string.h>
-
 #include "server/module/policies/key_policies.h"
 #include "server/module/policies/read_ahead.h"
 #include "server/module/slices.h"

@@ -7,7 +7,6 @@
 #include "server/net/byte_ring.h"
 
 #include <stdatomic.h>
-#include <stdint.h>
 #include <sys/mman.h>
 
 #include "store/base/ensure.h"

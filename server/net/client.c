@@ -40,19 +40,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/queue.h>
 #include <unistd.h>
 
 #include "server/base/log.h"
-#include "server/disk/persist.h"
 #include "server/engine/multi.h"
-#include "server/engine/react/blocked.h"
-#include "server/engine/react/pubsub.h"
-#include "server/engine/react/tracking.h"
-#include "server/engine/react/watch.h"
 #include "server/engine/session_reset.h"
 #include "server/engine/settle.h"
 #include "server/net/label.h"

@@ -6,9 +6,6 @@
  * end of the turn, with one system call per connection and one write to the journal for all. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/uio.h>
 
 #include "conf/conf.h"

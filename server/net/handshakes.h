@@ -13,7 +13,6 @@
  * so waiting costs no CPU. */
 #pragma once
 
-#include <stdbool.h>
 #include <sys/queue.h>
 
 #include "server/net/tls/connection.h"

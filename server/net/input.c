@@ -1,8 +1,6 @@
 /* input: see input.h. */
 #include "server/net/input.h"
 
-#include <string.h>
-
 #include "store/mem/mem.h"
 
 enum {

@@ -7,9 +7,6 @@
  * it is. Only the first request in the buffer can have such an argument. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "proto/resp/resp_read.h"
 #include "store/base/bytes.h"
 #include "store/mem/blob.h"

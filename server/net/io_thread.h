@@ -8,7 +8,6 @@
 #pragma once
 
 #include <stdatomic.h>
-#include <stdint.h>
 #include <sys/queue.h>
 
 #include "server/net/byte_ring.h"

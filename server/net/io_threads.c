@@ -2,8 +2,6 @@
 #include "server/net/io_threads.h"
 
 #include <errno.h>
-#include <stddef.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>

@@ -18,8 +18,6 @@
  * The functions below are for the main thread. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 

@@ -5,7 +5,6 @@
 
 #include "server/base/log.h"
 #include "server/engine/multi.h"
-#include "server/engine/react/pubsub.h"
 #include "server/net/label.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"

@@ -13,9 +13,6 @@
  *   penalty ends. Other clients are not delayed. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/queue.h>
 
 #include "conf/conf.h"

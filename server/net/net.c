@@ -8,15 +8,11 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "server/base/activation.h"
-#include "server/base/clock.h"
 #include "server/base/log.h"
 #include "store/mem/mem.h"
 

@@ -24,9 +24,6 @@
  * server/disk server/engine/react server/engine server/net/tls store/. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "conf/conf.h"
 #include "server/base/host_names.h"
 #include "server/base/loop.h"

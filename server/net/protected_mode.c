@@ -1,9 +1,6 @@
 /* protected_mode: see protected_mode.h. */
 #include "server/net/protected_mode.h"
 
-#include <stddef.h>
-#include <string.h>
-
 static const char PROTECTED[] =
     "-DENIED Redis is running in protected mode because protected mode is enabled and no password "
     "is set for the default user. In this mode connections are only accepted from the loopback "

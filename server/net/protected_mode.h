@@ -2,8 +2,6 @@
  * user needs no password, as in Redis. Depends on the options and the users. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "conf/conf.h"
 #include "server/engine/acl/acl.h"
 

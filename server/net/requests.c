@@ -2,8 +2,6 @@
 #include "server/net/requests.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "server/base/log.h"
 #include "server/net/label.h"

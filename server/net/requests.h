@@ -12,9 +12,6 @@
  * everything that came after it, and is parsed again later. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/queue.h>
 
 #include "server/net/input.h"

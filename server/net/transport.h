@@ -6,9 +6,6 @@
  * is. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/queue.h>
 #include <sys/types.h>
 #include <sys/uio.h>

@@ -2,8 +2,6 @@
 #include "server/replica/backlog_file.h"
 
 #include <errno.h>
-#include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 
 #include "server/disk/format/crc32c.h"

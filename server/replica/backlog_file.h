@@ -15,8 +15,6 @@
  * The file is not synced: the checksum reveals bytes lost in a power failure. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "server/disk/format/stream_position.h"
 #include "server/replica/stream/backlog.h"
 

@@ -3,9 +3,6 @@
 
 #include <inttypes.h>
 #include <netdb.h>
-#include <stdio.h>
-#include <string.h>
-#include <strings.h>
 
 #include "server/base/log.h"
 #include "server/base/resolver.h"

@@ -9,9 +9,6 @@
  * because this server is now a replica. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "conf/conf.h"
 #include "server/base/loop.h"
 #include "server/cmd/call/pause.h"

@@ -2,10 +2,7 @@
 #include "server/replica/follower.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/disk/effect/effect_text.h"
 #include "server/disk/effect/request.h"

@@ -13,10 +13,6 @@
  * complete. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "server/engine/engine.h"
 
 struct follower;

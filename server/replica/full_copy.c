@@ -4,10 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "server/base/clock.h"
 #include "server/base/process.h"
 #include "server/disk/child.h"
 #include "server/disk/format/copy.h"

@@ -6,9 +6,6 @@
  * memory. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "server/base/loop.h"
 #include "server/replica/stream/backlog.h"
 #include "store/store.h"

@@ -12,9 +12,6 @@
  * A master that restarts does the same: its files contain id and offset (stream_position.h). */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "server/disk/format/stream_position.h"
 
 /* Begins a new stream without earlier ids. Returns false if there are no random numbers. */

@@ -5,9 +5,6 @@
  * The bytes of the stream stay in the link until the owner has applied them. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 #include "conf/conf.h"

@@ -2,7 +2,6 @@
 #include "server/replica/link_info.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 bool link_info_read(struct link_info *it, const struct replication *replication)
 {

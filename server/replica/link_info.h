@@ -2,8 +2,6 @@
  * replication. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "server/net/client.h"
 #include "server/replica/replication.h"
 

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/call.h"

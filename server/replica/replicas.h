@@ -12,10 +12,6 @@
  * alone exceed it. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "conf/conf.h"
 #include "server/base/clock.h"
 #include "server/base/loop.h"

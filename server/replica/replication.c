@@ -3,11 +3,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "server/base/log.h"
-#include "server/engine/react/blocked.h"
 #include "server/engine/unblock.h"
 #include "server/replica/replication_state.h"
 #include "store/mem/mem.h"

@@ -6,9 +6,6 @@
  * continues the stream from its current offset under a new id (history). */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "conf/conf.h"
 #include "server/base/clock.h"
 #include "server/base/loop.h"

@@ -1,9 +1,6 @@
 /* waits: see waits.h. */
 #include "server/replica/waits.h"
 
-#include <sys/queue.h>
-
-#include "server/base/clock.h"
 #include "server/engine/unblock.h"
 #include "store/mem/mem.h"
 

@@ -2,9 +2,6 @@
  * clients' writes. Depends on blocked clients, replicas and the journal's position. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "server/base/loop.h"
 #include "server/cmd/call/session.h"
 #include "server/disk/persist.h"

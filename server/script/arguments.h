@@ -3,8 +3,6 @@
  * changed them. Each call of a function uses new tables, because a library may keep them. */
 #pragma once
 
-#include <stdbool.h>
-
 #include <luajit-2.1/lua.h>
 
 #include "store/base/bytes.h"

@@ -17,9 +17,6 @@
  * open transaction, new child processes, and the wall clock. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "conf/conf.h"
 #include "server/script/host.h"
 #include "server/script/lua/interpreter.h"

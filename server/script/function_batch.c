@@ -3,8 +3,6 @@
 #include "server/script/function_batch.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <strings.h>
 
 #include "server/disk/effect/library_header.h"
 

@@ -2,8 +2,6 @@
  * function, or one table of named arguments. */
 #include "server/script/function_register.h"
 
-#include <strings.h>
-
 #include <luajit-2.1/lauxlib.h>
 
 #include "server/script/shebang.h"

@@ -3,10 +3,6 @@
  * unique among all libraries; names of libraries are case-sensitive. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/base/bytes.h"
 #include "store/struct/dict.h"
 

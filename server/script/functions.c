@@ -7,8 +7,6 @@
  *     a function is called   REGISTRY_RUNNING   the variables of scripts; `redis` is smaller */
 #include "server/script/functions.h"
 
-#include <stdio.h>
-
 #include <luajit-2.1/lauxlib.h>
 
 #include "server/base/clock.h"

@@ -6,10 +6,6 @@
  * variables. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "conf/conf.h"
 #include "server/script/function_register.h"
 #include "server/script/lua/interpreter.h"

@@ -3,8 +3,6 @@
  * Depends on engine; knows no Lua. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "server/cmd/call/call.h"
 #include "server/engine/engine.h"
 

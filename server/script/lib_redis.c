@@ -3,8 +3,6 @@
 #include "server/script/lib_redis.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include <luajit-2.1/lauxlib.h>
 

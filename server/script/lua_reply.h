@@ -11,8 +11,6 @@
  *                              set               {set={member=true}} */
 #pragma once
 
-#include <stdint.h>
-
 #include <luajit-2.1/lua.h>
 
 #include "proto/resp/resp_write.h"

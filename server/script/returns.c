@@ -2,7 +2,6 @@
 #include "server/script/returns.h"
 
 #include <ctype.h>
-#include <string.h>
 
 #include "store/mem/mem.h"
 

@@ -10,9 +10,6 @@
  *   - those of the chunk itself, if its caller uses only the first value. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "store/base/bytes.h"
 
 /* A parenthesis to insert before the byte `at`, or 0. */

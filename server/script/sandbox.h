@@ -3,8 +3,6 @@
  * libraries, ours and guards; knows no command. */
 #pragma once
 
-#include <stdbool.h>
-
 #include <luajit-2.1/lua.h>
 
 #include "store/base/bytes.h"

@@ -1,18 +1,13 @@
 /* script: see script.h. */
 #include "server/script/script.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include <luajit-2.1/lauxlib.h>
 
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/error.h"
 #include "server/cmd/numkeys.h"
-#include "server/engine/engine.h"
 #include "server/script/guards.h"
 #include "server/script/lua_reply.h"
-#include "server/script/sandbox.h"
 #include "store/mem/mem.h"
 
 enum { NUMKEYS_AT = 2, ERROR_LINE_MAX = 2048 };

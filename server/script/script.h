@@ -22,9 +22,6 @@
  * server/script/lua store/. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "conf/conf.h"
 #include "server/cmd/call/command.h"
 #include "server/script/arguments.h"

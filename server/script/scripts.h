@@ -3,9 +3,6 @@
  * ones are kept. Depends on sandbox. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/queue.h>
 
 #include "server/base/sha.h"

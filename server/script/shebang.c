@@ -2,7 +2,6 @@
 #include "server/script/shebang.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "conf/words.h"
 #include "server/script/host.h"

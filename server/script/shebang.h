@@ -2,8 +2,6 @@
  * the flags. For the first line of a library, see server/disk/effect/library_header.h. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "store/base/bytes.h"
 
 struct shebang {

@@ -1,9 +1,6 @@
 /* utf8: recognizes valid UTF-8 (RFC 3629), for formats that allow nothing else. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "store/base/bytes.h"
 
 /* Returns the length of the first character, or 0 if it is invalid, cut off or missing. */

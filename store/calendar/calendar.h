@@ -15,8 +15,6 @@
  * May use: store/base store/mem store/struct. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "store/base/bytes.h"
 #include "store/base/instant.h"
 #include "store/mem/buffer.h"

@@ -9,9 +9,6 @@
  * one of these two fields begins with '*', both must match. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "store/base/bytes.h"
 
 enum {

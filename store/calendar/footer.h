@@ -2,9 +2,6 @@
  * "CET-1CEST,M3.5.0,M10.5.0/3". As in RFC 9636, hours may be from -167 to 167. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "store/base/bytes.h"
 
 /* A date of each year, and the seconds after its midnight, on the clock before the change, at which

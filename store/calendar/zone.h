@@ -8,10 +8,6 @@
  * of 400 years (zone_fold). */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/base/bytes.h"
 
 /* Local times and instants are in seconds; an instant counts from 1970 UTC. */

@@ -3,8 +3,6 @@
  * is empty. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "store/base/bytes.h"
 
 struct buffer {

@@ -5,7 +5,6 @@
 #include "store/mem/mem.h"
 
 #include <malloc.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,6 @@
  *   it. */
 #include "store/mem/outbuf.h"
 
-#include <stdint.h>
 #include <string.h>
 
 #include "store/base/ensure.h"

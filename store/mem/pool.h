@@ -15,10 +15,6 @@
  * words. Single-threaded. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/mem/slabs.h"
 
 enum {

@@ -9,9 +9,7 @@
  * deletes, which saves 12 % of GET (doc/performance.md, "Which optimizations helped"). */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "store/base/ring.h"
 

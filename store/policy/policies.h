@@ -4,10 +4,6 @@
  * name wins over a prefix, and a longer prefix over a shorter one. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/base/bytes.h"
 #include "store/policy/policy.h"
 #include "store/policy/policy_targets.h"

@@ -15,9 +15,6 @@
  * May use: store/base store/mem. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "store/base/bytes.h"
 #include "store/base/instant.h"
 #include "store/base/random.h"

@@ -4,10 +4,6 @@
  * the table of options in its reference. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/policy/policy.h"
 
 enum policy_kind {

@@ -2,9 +2,6 @@
  * number of policies that do so. The names are sorted, so a look-up costs O(log n). */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "store/base/bytes.h"
 
 struct policy_target;

@@ -2,7 +2,6 @@
 #include "store/policy/policy_words.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "store/base/ensure.h"
 #include "store/base/number.h"

@@ -2,9 +2,6 @@
  * accept, and the words in files and on replicas. Both are made from the rows of policy_rows.h. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "store/base/bytes.h"
 #include "store/policy/policies.h"
 

@@ -16,10 +16,6 @@
  *   from 0, in O(n log n). */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/base/instant.h"
 #include "store/mem/relocate.h"
 

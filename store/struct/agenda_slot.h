@@ -12,9 +12,6 @@
  * just stored separately can't be forwarded from the store buffer, and would stall. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "store/base/ensure.h"
 #include "store/base/instant.h"
 

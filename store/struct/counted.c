@@ -1,7 +1,6 @@
 /* counted: see counted.h. */
 #include "store/struct/counted.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "store/base/ensure.h"

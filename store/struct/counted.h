@@ -22,9 +22,6 @@
  * serve ranked's leaves too. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/mem/relocate.h"
 
 struct counted_inner;

@@ -6,9 +6,6 @@
  * address from that of the deadline. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "store/struct/agenda.h"
 
 struct deadlines {

@@ -14,10 +14,6 @@
  * Pieter Noordhuis). */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/base/bytes.h"
 #include "store/mem/relocate.h"
 

@@ -21,8 +21,6 @@
  * the elements follow this slot. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "store/base/pointer48.h"

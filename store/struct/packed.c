@@ -2,8 +2,6 @@
  * exceeds the requested size, so that most changes do not reallocate. */
 #include "store/struct/packed.h"
 
-#include <string.h>
-
 #include "store/base/ensure.h"
 #include "store/base/prefetch.h"
 #include "store/mem/mem.h"

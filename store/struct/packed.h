@@ -25,9 +25,6 @@
 #pragma once
 
 #include <endian.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "store/base/bytes.h"
 #include "store/base/instant.h"

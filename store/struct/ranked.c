@@ -11,7 +11,6 @@
 #include "store/struct/ranked.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "store/base/ensure.h"
 #include "store/struct/ranked_node.h"

@@ -6,10 +6,6 @@
  * each. A range is a pair of ranks [from, to). */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/base/bytes.h"
 #include "store/mem/relocate.h"
 #include "store/struct/ranked_member.h"

@@ -20,10 +20,6 @@
  * average. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/base/bytes.h"
 #include "store/struct/agenda.h"
 

@@ -2,7 +2,6 @@
 #include "store/struct/ranked_node.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"

@@ -13,9 +13,6 @@
  * equal scores. Integers within 2^24 of one another, for example, make a leaf exact. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/base/pointer48.h"
 #include "store/base/prefetch.h"
 #include "store/struct/ranked_member.h"

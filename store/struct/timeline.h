@@ -19,10 +19,6 @@
  * timelines. doc/deadlines.md has the figures. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/base/instant.h"
 #include "store/mem/relocate.h"
 #include "store/struct/counted.h"

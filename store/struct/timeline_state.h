@@ -16,9 +16,6 @@
  * half the memory. Reallocating moves only slots and does not touch owners. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "store/base/pointer48.h"

@@ -1,8 +1,6 @@
 /* turns: see turns.h. */
 #include "store/struct/turns.h"
 
-#include <string.h>
-
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 

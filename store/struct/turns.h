@@ -14,9 +14,6 @@
  * No key moves by itself when its instant comes: the user places turns_first_due again. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/queue.h>
 
 #include "store/base/bytes.h"

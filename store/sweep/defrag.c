@@ -5,7 +5,6 @@
  * continues. */
 #include "store/sweep/defrag.h"
 
-#include "store/mem/blob.h"
 #include "store/mem/mem.h"
 
 enum {

@@ -7,10 +7,6 @@
  * defrag_run invalidates every pointer into the data: callers must not keep any across it. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/mem/relocate.h"
 #include "store/store.h"
 

@@ -1,8 +1,6 @@
 /* expiry: removes expired keys and members, in order of deadlines. */
 #pragma once
 
-#include <stddef.h>
-
 #include "store/base/instant.h"
 #include "store/store.h"
 

@@ -6,10 +6,6 @@
  * A visitor may defer a key with a large value: this key is visited again in steps of its own. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/keyspace.h"
 #include "store/mem/blob.h"
 

@@ -2,10 +2,7 @@
  * of all keys (key_scan.h). */
 #include "store/sweep/outlook.h"
 
-#include <string.h>
-
 #include "store/base/ensure.h"
-#include "store/base/histogram.h"
 #include "store/mem/mem.h"
 #include "store/sweep/expiry.h"
 #include "store/sweep/key_scan.h"

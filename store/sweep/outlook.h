@@ -2,10 +2,6 @@
  * members and elements by the time left. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/base/bytes.h"
 #include "store/base/instant.h"
 #include "store/keyspace.h"

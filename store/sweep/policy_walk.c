@@ -4,12 +4,9 @@
  * bucket, and large collections, whose members are visited in the order of their own scan. */
 #include "store/sweep/policy_walk.h"
 
-#include <string.h>
-
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 #include "store/policy_progress.h"
-#include "store/struct/packed.h"
 #include "store/txn/txn_internal.h"
 #include "store/txn/txn_type.h"
 #include "store/walk.h"

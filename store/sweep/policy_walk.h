@@ -15,9 +15,6 @@
  * ended, so after a crash in the middle of a pass the server starts another one. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "store/base/instant.h"
 #include "store/store.h"
 

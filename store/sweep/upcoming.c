@@ -3,8 +3,6 @@
  * over. */
 #include "store/sweep/upcoming.h"
 
-#include <string.h>
-
 #include "store/base/siphash.h"
 #include "store/mem/mem.h"
 #include "store/sweep/key_scan.h"

@@ -1,8 +1,6 @@
 /* trail: see trail.h. */
 #include "store/trail/trail.h"
 
-#include <string.h>
-
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 

@@ -2,8 +2,6 @@
  * replicas. Nothing expires on access, because the journal contains a record of each removal. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "store/effect.h"
 #include "store/txn/effect_row.h"
 #include "store/txn/txn.h"

@@ -7,10 +7,6 @@
  * applier (apply.c, declared in apply.h). */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/effect.h"
 #include "store/type/object.h"
 

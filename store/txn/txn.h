@@ -44,10 +44,6 @@
  * store/type/. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/effect.h"
 #include "store/keyspace.h"
 #include "store/store.h"

@@ -1,7 +1,6 @@
 /* txn_stream: mutators of streams and their consumer groups, and the removal of expired entries. */
 #include "store/txn/txn_stream.h"
 
-#include "store/base/histogram.h"
 #include "store/txn/txn_internal.h"
 #include "store/txn/txn_trail.h"
 

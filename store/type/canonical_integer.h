@@ -3,9 +3,6 @@
  * number. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "store/base/bytes.h"
 
 /* Is it the canonical decimal of an int64: no plus, no leading zeros, no "-0"? */

@@ -5,7 +5,6 @@
 #include "store/base/prefetch.h"
 #include "store/mem/mem.h"
 #include "store/type/element.h"
-#include "store/type/elements.h"
 #include "store/type/schedules.h"
 
 enum {

@@ -18,10 +18,6 @@
  * worker names its claim by the token, and so can't end another worker's claim. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/base/bytes.h"
 #include "store/base/instant.h"
 #include "store/mem/relocate.h"

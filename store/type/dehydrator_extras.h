@@ -8,9 +8,6 @@
  *     schedules         the texts of CRON */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "store/base/bytes.h"
 #include "store/base/instant.h"
 

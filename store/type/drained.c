@@ -2,8 +2,6 @@
  * also the order in which their counts end, unless the clock was set back. */
 #include "store/type/drained.h"
 
-#include <string.h>
-
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 #include "store/struct/dict.h"

@@ -7,9 +7,6 @@
  * day are removed when new ones are added. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/base/bytes.h"
 #include "store/base/instant.h"
 #include "store/type/delivery_counts.h"

@@ -12,9 +12,6 @@
  * payload. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "store/base/bytes.h"

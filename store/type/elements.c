@@ -11,8 +11,6 @@
  * tables). */
 #include "store/type/elements.h"
 
-#include <string.h>
-
 #include "store/base/ensure.h"
 #include "store/base/pointer48.h"
 #include "store/base/prefetch.h"

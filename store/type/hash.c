@@ -10,8 +10,6 @@
 #include "store/base/ensure.h"
 #include "store/base/siphash.h"
 #include "store/mem/mem.h"
-#include "store/struct/deadlines.h"
-#include "store/struct/packed.h"
 
 #define FIELD_LEN_MAX ((UINT32_C(1) << 31) - 1)
 

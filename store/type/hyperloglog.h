@@ -19,10 +19,6 @@
  * (header included) or a register exceeds 32. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/base/bytes.h"
 
 enum {

@@ -4,7 +4,6 @@
 #include "store/base/ensure.h"
 #include "store/base/little_endian.h"
 #include "store/mem/mem.h"
-#include "store/struct/packed.h"
 
 enum {
     SMALL_MAX = 16,        /* holders of the small form */

@@ -5,10 +5,6 @@
  * holder whose lease has ended stays until the caller removes it. Cost: O(1) unless stated. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/base/bytes.h"
 #include "store/base/instant.h"
 #include "store/mem/relocate.h"

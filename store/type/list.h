@@ -5,10 +5,6 @@
  * ends is O(1), by index O(nodes). */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/base/bytes.h"
 #include "store/mem/relocate.h"
 

@@ -8,8 +8,6 @@
  * of more than LIST_BLOCK_MAX bytes contains one element. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "store/base/bytes.h"

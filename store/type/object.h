@@ -2,10 +2,6 @@
  * `enum type` and a row (type_row.h); doc/first-type.md lists what else a type needs. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/base/bytes.h"
 #include "store/base/instant.h"
 #include "store/mem/blob.h"

@@ -2,9 +2,6 @@
  * same schedule, so each text is stored once and has a number, which the elements store. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/base/bytes.h"
 
 struct schedules;

@@ -9,8 +9,6 @@
 #include "store/base/ensure.h"
 #include "store/base/siphash.h"
 #include "store/mem/mem.h"
-#include "store/struct/deadlines.h"
-#include "store/struct/packed.h"
 #include "store/type/canonical_integer.h"
 
 /* A member of a table. With has_expiry, a struct deadline precedes the bytes. It stays, idle, when

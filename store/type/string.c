@@ -1,10 +1,7 @@
 /* string: see string.h. Invariant: a text that fits in the object is stored there. */
 #include "store/type/string.h"
 
-#include <string.h>
-
 #include "store/base/ensure.h"
-#include "store/mem/blob.h"
 #include "store/mem/mem.h"
 #include "store/type/canonical_integer.h"
 

@@ -2,9 +2,6 @@
  * longer strings in a blob. object_text reads both. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "store/base/bytes.h"
 #include "store/type/object.h"
 

@@ -3,9 +3,6 @@
  * them. store/txn/txn_type.h lists the functions that need a transaction. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "store/base/bytes.h"
 #include "store/base/instant.h"
 #include "store/mem/relocate.h"

@@ -2,7 +2,6 @@
 #include "store/type/zset_front.h"
 
 #include <ctype.h>
-#include <string.h>
 
 enum {
     LETTERS_AT = sizeof(int64_t), /* behind the prefix: the base, then the letters */

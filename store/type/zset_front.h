@@ -16,9 +16,6 @@
 #pragma once
 
 #include <endian.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "store/base/bytes.h"
 #include "store/struct/packed.h"

@@ -2,7 +2,6 @@
 #include "store/type/zset_packed.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "store/base/ensure.h"
 

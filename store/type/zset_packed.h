@@ -14,9 +14,6 @@
  * front, because code that visits deadlines reads members from the records. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "store/base/bytes.h"
 #include "store/struct/packed.h"
 #include "store/type/zset_front.h"

@@ -2,9 +2,6 @@
  * bytes and in a tree by its score. A member embeds a deadline if it ever had one. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "store/base/bytes.h"
 #include "store/struct/deadlines.h"
 #include "store/struct/dict.h"

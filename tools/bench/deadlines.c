@@ -5,7 +5,6 @@
  * read the next deadline, pop and arm again, and pop all. Prints a Markdown table with nanoseconds
  * per operation, the best of several rounds. */
 #include <getopt.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

@@ -5,7 +5,6 @@
  * notifications, even on another machine, because it compares the two clocks first. At the end it
  * deletes its keys, which begin with "punctuality:". */
 #include <getopt.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

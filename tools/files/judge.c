@@ -3,12 +3,9 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "server/disk/format/base.h"
-#include "server/disk/format/disk.h"
-#include "server/disk/format/file_kind.h"
 #include "store/mem/mem.h"
 
 static void set_verdict(struct judgement *found, enum verdict verdict, uint64_t bad,

@@ -2,7 +2,6 @@
 #include "tools/files/losses.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "tools/files/show.h"
 

@@ -2,8 +2,6 @@
  * keys of each kind for a report. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 
 #include "store/base/bytes.h"

@@ -2,9 +2,6 @@
  * with a message. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "proto/resp/resp_reply.h"
 #include "store/mem/outbuf.h"
 

@@ -2,8 +2,6 @@
  * command lines that name the server. Any failure ends the program with a message. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "tools/lib/link.h"
 
 #define SERVER_OPTIONS "h:p:s:a:" /* for getopt */

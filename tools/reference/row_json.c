@@ -1,8 +1,6 @@
 /* row_json: see row_json.h. */
 #include "tools/reference/row_json.h"
 
-#include <string.h>
-
 #include "server/admin/command/syntax.h"
 #include "store/base/ensure.h"
 #include "store/base/json_text.h"

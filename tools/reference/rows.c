@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "server/admin/admin.h"
 #include "server/cmd/cmd.h"

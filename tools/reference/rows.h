@@ -2,9 +2,6 @@
  * from the command table, without a running server. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "server/cmd/call/command.h"
 
 enum { ROW_NAME_SIZE = 128, ROWS_MAX = 512 };

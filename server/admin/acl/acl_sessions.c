@@ -1,8 +1,6 @@
 /* acl_sessions: see acl_sessions.h. */
 #include "server/admin/acl/acl_sessions.h"
 
-#include "store/mem/mem.h"
-
 /* The sessions to close. They are collected before any is closed, because closing one changes the
  * list of connections. */
 struct found {

@@ -2,13 +2,11 @@
 #include "server/admin/client/client_filter.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "server/admin/admin.h"
 #include "server/cmd/call/args.h"
 #include "server/replica/replicas.h"
 #include "store/base/number.h"
-#include "store/mem/blob.h"
 #include "store/mem/mem.h"
 
 void client_filter_init(struct client_filter *filter, const struct call *call)

@@ -3,7 +3,6 @@
 #include "server/admin/client/client_tracking.h"
 
 #include <limits.h>
-#include <stdint.h>
 #include <stdlib.h>
 
 #include "server/admin/admin.h"

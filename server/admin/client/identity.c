@@ -1,6 +1,5 @@
 /* identity: see identity.h. */
 #include "server/admin/client/identity.h"
-#include "store/mem/blob.h"
 
 bool identity_name_valid(struct bytes name)
 {

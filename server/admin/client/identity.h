@@ -1,8 +1,6 @@
 /* identity: names of callers, for HELLO and CLIENT. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "server/cmd/call/session.h"
 #include "store/mem/blob.h"
 

@@ -2,7 +2,6 @@
 #include "server/admin/command/command_info.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "server/cmd/call/category.h"
 

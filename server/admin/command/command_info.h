@@ -1,9 +1,6 @@
 /* command_info: the reply of COMMAND INFO for a row, and helpers for other replies about rows. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "server/cmd/call/call.h"
 
 /* Replies with the row as COMMAND INFO does, including the rows of its subcommands. */

@@ -3,7 +3,6 @@
 #include "server/admin/command/syntax.h"
 
 #include <ctype.h>
-#include <string.h>
 
 #include "store/base/ensure.h"
 

@@ -3,8 +3,6 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { LINE_MAX_CHARS = 1024, HUMAN_MAX_CHARS = 32 };
 

@@ -1,10 +1,6 @@
 /* report: builds the text of INFO: lines of fields, from tables of rows. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "server/admin/admin.h"
 #include "server/disk/persist.h"
 #include "store/mem/outbuf.h"

@@ -2,9 +2,6 @@
  * function that returns false has already sent Redis' error, so its caller only returns. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "server/cmd/call/call.h"
 #include "server/cmd/call/error.h"
 #include "store/base/instant.h"

@@ -5,7 +5,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "server/cmd/call/error.h"
 #include "server/cmd/call/session.h"

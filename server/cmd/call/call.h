@@ -19,8 +19,6 @@
  * May use: proto/resp server/base store/. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "proto/resp/resp_write.h"
 #include "server/cmd/call/command.h"
 #include "store/base/bytes.h"

@@ -1,8 +1,6 @@
 /* category: see category.h. */
 #include "server/cmd/call/category.h"
 
-#include <string.h>
-
 /* A command belongs to a category if its row has one of these flags, one of these bits in `acl`, or
  * this group. Redis' categories come first, in Redis' order, then our own. */
 static const struct {

@@ -2,8 +2,6 @@
  * group and the `acl` of its row. COMMAND and the ACL share this list, so they can't disagree. */
 #pragma once
 
-#include <stdint.h>
-
 #include "server/cmd/call/command.h"
 
 /* Categories are numbered from 0 to category_count() - 1, in the order in which COMMAND and ACL CAT

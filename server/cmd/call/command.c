@@ -1,8 +1,6 @@
 /* command: see command.h. The table of rows. */
 #include "server/cmd/call/command.h"
 
-#include <string.h>
-
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 

@@ -6,10 +6,6 @@
  * addition to the store. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/base/bytes.h"
 
 struct call;

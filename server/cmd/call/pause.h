@@ -1,8 +1,6 @@
 /* pause: the requests that CLIENT PAUSE and FAILOVER delay, and until when. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "store/base/instant.h"
 
 enum pause_kind { PAUSE_NONE, PAUSE_WRITE, PAUSE_ALL };

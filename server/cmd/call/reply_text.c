@@ -2,7 +2,6 @@
 #include "server/cmd/call/reply_text.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "store/mem/mem.h"
 

@@ -1,8 +1,6 @@
 /* reply_text: replies that are text for people: HELP, and verbatim strings. */
 #pragma once
 
-#include <stddef.h>
-
 #include "server/cmd/call/call.h"
 
 /* Implements the HELP subcommand of a command: lists its other subcommands, each with syntax and

@@ -1,8 +1,6 @@
 /* saved_call: see saved_call.h. One allocation: the array of arguments, then their bytes. */
 #include "server/cmd/call/saved_call.h"
 
-#include <string.h>
-
 #include "server/cmd/call/session.h"
 #include "store/mem/mem.h"
 

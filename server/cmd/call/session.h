@@ -3,9 +3,6 @@
  * tests make sessions that have no connection. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "proto/resp/resp_write.h"
 #include "server/cmd/call/session_state.h"
 #include "store/base/bytes.h"

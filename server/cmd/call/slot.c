@@ -1,9 +1,6 @@
 /* slot: see slot.h. The slot is CRC-16/XMODEM of the key, modulo the number of slots. */
 #include "server/cmd/call/slot.h"
 
-#include <stdint.h>
-#include <string.h>
-
 #include "store/mem/mem.h"
 
 enum { KEYS_ON_STACK = 16 };

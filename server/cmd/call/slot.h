@@ -2,8 +2,6 @@
  * which its command row locates, share one slot. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "server/cmd/call/call.h"
 
 enum { SLOTS = 16384, SLOT_NONE = -1 };

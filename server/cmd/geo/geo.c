@@ -3,7 +3,6 @@
 #include "server/cmd/geo/geo.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/call.h"
-#include "server/cmd/call/command.h"
 #include "server/cmd/call/error.h"
 #include "server/cmd/geo/geo_args.h"
 #include "server/cmd/geo/geohash.h"

@@ -2,8 +2,6 @@
  * sent the error. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "server/cmd/call/call.h"
 #include "server/cmd/geo/geohash.h"
 

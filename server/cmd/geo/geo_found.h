@@ -1,9 +1,6 @@
 /* geo_found: finds the members of a sorted set within a shape and sorts them by distance. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "server/cmd/geo/geohash.h"
 #include "store/base/bytes.h"
 #include "store/mem/outbuf.h"

@@ -4,7 +4,6 @@
 
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/call.h"
-#include "server/cmd/call/command.h"
 #include "server/cmd/call/error.h"
 #include "server/cmd/hash/hash.h"
 #include "server/cmd/hash/hash_field.h"

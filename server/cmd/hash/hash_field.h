@@ -1,8 +1,6 @@
 /* hash_field: look-up and reply of a field, shared by the commands of hashes. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "server/cmd/call/args.h"
 #include "store/type/hash.h"
 

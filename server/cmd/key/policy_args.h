@@ -2,9 +2,6 @@
  * configuration file and the module. It also puts the errors of store/policy into words. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "store/policy/policies.h"
 
 struct policy_refusal {

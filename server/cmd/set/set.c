@@ -3,7 +3,6 @@
 #include "store/type/set.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/call.h"
-#include "server/cmd/call/command.h"
 #include "server/cmd/call/error.h"
 #include "server/cmd/set/set.h"
 #include "store/txn/txn.h"

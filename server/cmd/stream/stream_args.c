@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "store/base/number.h"
 #include "store/txn/txn_stream.h"

@@ -2,8 +2,6 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include <string.h>
-
 #include "server/cmd/stream/stream.h"
 #include "server/cmd/stream/stream_idmp.h"
 #include "store/base/little_endian.h"

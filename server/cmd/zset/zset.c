@@ -3,7 +3,6 @@
 #include "store/type/zset.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/call.h"
-#include "server/cmd/call/command.h"
 #include "server/cmd/call/error.h"
 #include "server/cmd/member/member_args.h"
 #include "server/cmd/zset/zset.h"

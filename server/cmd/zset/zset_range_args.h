@@ -2,9 +2,6 @@
  * in it. ZRANGE and its older forms, ZRANGESTORE, ZCOUNT, ZLEXCOUNT and ZREMRANGEBY... share it. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "server/cmd/call/call.h"
 #include "server/cmd/zset/zset_span.h"
 #include "store/base/bytes.h"

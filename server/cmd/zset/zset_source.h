@@ -2,8 +2,6 @@
  * both alike. Each member of a set has the score 1. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "store/type/object.h"
 
 bool source_is_possible(const struct object *object); /* is it a set or a sorted set? */

@@ -2,10 +2,6 @@
  * converts ranges of scores and of members to spans. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "server/cmd/call/call.h"
 #include "store/type/zset.h"
 

@@ -2,9 +2,6 @@
  * effect_pack and the module. The functions are in effect_text.c. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/txn/effect_row.h"
 
 /* A run: consecutive effects that become one command (effect_text.h). */

@@ -2,7 +2,6 @@
 #include "server/disk/effect/effect_brief.h"
 
 #include <endian.h>
-#include <string.h>
 
 #include "server/disk/effect/effect_words.h"
 

@@ -33,9 +33,6 @@
  * end: a new kind therefore needs a new first line (record.h). */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "server/disk/effect/request.h"
 #include "store/effect.h"
 

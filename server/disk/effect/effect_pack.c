@@ -2,7 +2,6 @@
 #include "server/disk/effect/effect_pack.h"
 
 #include <limits.h>
-#include <string.h>
 
 #include "store/mem/mem.h"
 

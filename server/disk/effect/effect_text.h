@@ -18,10 +18,6 @@
  * This makes the journal smaller and its replay faster. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "server/disk/effect/effect_args.h"
 #include "store/mem/outbuf.h"
 #include "store/txn/effect_row.h"

@@ -3,7 +3,6 @@
 #include "server/disk/effect/effect_words.h"
 
 #include "server/disk/effect/effect_args.h"
-#include "store/mem/blob.h"
 #include "store/policy/policy_words.h"
 #include "store/tokens.h"
 

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <endian.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "server/disk/effect/library_header.h"

@@ -1,8 +1,6 @@
 /* library_header: see library_header.h. */
 #include "server/disk/effect/library_header.h"
 
-#include <strings.h>
-
 #include "store/library.h"
 
 #define MARK      LIT("#!")

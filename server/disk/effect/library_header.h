@@ -3,9 +3,6 @@
  * inline requests use the same quoting; knows no script language. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "proto/resp/resp_read.h"
 #include "store/base/bytes.h"
 

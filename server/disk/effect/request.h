@@ -9,10 +9,6 @@
  * well-formed commands. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/base/bytes.h"
 
 /* More arguments than Redis reads from its own files: a client may send an XADD that is longer than

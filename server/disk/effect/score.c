@@ -5,7 +5,6 @@
 #include "server/disk/effect/score.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "store/base/number.h"

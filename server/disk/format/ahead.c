@@ -12,12 +12,9 @@
 #include "server/disk/format/ahead.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 #include "server/disk/effect/request.h"
-#include "server/disk/format/block.h"
-#include "server/disk/format/disk.h"
 #include "store/mem/mem.h"
 
 enum {

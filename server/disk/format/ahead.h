@@ -17,8 +17,6 @@
 #pragma once
 
 #include <pthread.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 #include "server/disk/format/parsed.h"
 #include "server/disk/format/snapshot_file.h"

@@ -4,11 +4,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "server/disk/format/store_text.h"
-#include "store/mem/buffer.h"
 #include "store/mem/mem.h"
 
 enum {

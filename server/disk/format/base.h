@@ -7,10 +7,6 @@
  * size. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "server/disk/format/ahead.h"
 #include "server/disk/format/replay.h"
 #include "server/disk/format/snapshot_file.h"

@@ -3,9 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "server/disk/format/block.h"
 #include "server/disk/format/crc32c.h"
 #include "server/disk/format/replay.h"
 #include "server/disk/format/store_text.h"

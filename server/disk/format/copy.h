@@ -13,9 +13,6 @@
  * To change the layout, use a new version. A reader refuses a version that it does not know. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 #include "server/disk/format/ahead.h"

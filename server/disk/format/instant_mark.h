@@ -14,7 +14,6 @@
  * instant. */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "store/base/instant.h"

@@ -50,10 +50,6 @@
  * another program has one of our names, a change fails with EEXIST, and a sweep leaves the file. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "server/disk/format/disk.h"
 #include "server/disk/format/file_kind.h"
 #include "store/base/instant.h"

@@ -2,8 +2,6 @@
  * next batch. If even an empty batch is too small for it, it becomes a piece of text. */
 #include "server/disk/format/parsed.h"
 
-#include <string.h>
-
 #include "server/disk/effect/effect_brief.h"
 #include "server/disk/effect/request.h"
 #include "server/disk/format/crc32c.h"

@@ -3,10 +3,6 @@
  * main thread, which applies the effects (ahead.h). */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "server/disk/effect/effect_text.h"
 #include "server/disk/format/instant_mark.h"
 

@@ -6,7 +6,6 @@
 
 #include "server/disk/effect/effect_brief.h"
 #include "server/disk/format/size_mark.h"
-#include "store/reclaim.h"
 #include "store/txn/apply.h"
 
 enum {

@@ -5,10 +5,6 @@
  * Effects are applied with origin FROM_REPLAY: without lazy expiry and without notifications. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "server/disk/effect/effect_text.h"
 #include "server/disk/effect/request.h"
 #include "server/disk/format/ahead.h"

@@ -2,7 +2,6 @@
 #include "server/disk/format/size_mark.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "store/base/number.h"
 

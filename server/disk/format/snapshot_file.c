@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "server/disk/format/crc32c.h"
-#include "server/disk/format/disk.h"
 #include "store/base/little_endian.h"
 #include "store/mem/mem.h"
 

@@ -33,10 +33,6 @@
  * never looks like a snapshot. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "server/disk/format/block.h"
 #include "server/disk/format/disk.h"
 #include "server/disk/format/file_kind.h"

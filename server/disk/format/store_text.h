@@ -1,10 +1,6 @@
 /* store_text: writes the contents of a store as commands (effect_text.h), in pieces. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/store.h"
 
 struct store_text_sink {

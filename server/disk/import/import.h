@@ -13,9 +13,6 @@
  * May use: proto/rdb server/disk/effect server/disk/format store/. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 #include "server/disk/format/replay.h"

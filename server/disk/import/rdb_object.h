@@ -2,8 +2,6 @@
  * object in Redis' format. Depends on the store's types. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "proto/rdb/rdb_read.h"
 #include "proto/rdb/rdb_write.h"
 #include "store/type/object.h"

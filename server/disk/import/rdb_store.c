@@ -2,7 +2,6 @@
 #include "server/disk/import/rdb_store.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "proto/rdb/rdb_file.h"
 #include "server/disk/import/rdb_object.h"

@@ -3,9 +3,6 @@
  * deadlines of hash fields for Redis 8 and Valkey 9. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "server/disk/format/copy.h"
 #include "store/store.h"
 

@@ -3,8 +3,6 @@
  * struct must not be used afterwards. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <sys/queue.h>
 
 #include "store/mem/blob.h"

@@ -3,7 +3,6 @@
  * arguments. */
 #pragma once
 
-#include <stddef.h>
 #include <sys/queue.h>
 
 #include "server/cmd/call/session.h"

@@ -5,8 +5,6 @@
  * table; knows neither users nor sessions. */
 #pragma once
 
-#include <stdint.h>
-
 #include "server/cmd/call/command.h"
 #include "server/engine/acl/acl_rules.h"
 #include "store/mem/outbuf.h"

@@ -1,8 +1,6 @@
 /* latency: see latency.h. A ring of samples for each event. */
 #include "server/engine/observe/latency.h"
 
-#include <string.h>
-
 static const char *const names[LATENCY_EVENTS] = {
     [LATENCY_COMMAND] = "command",
     [LATENCY_FAST_COMMAND] = "fast-command",

@@ -4,9 +4,6 @@
  * again. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/base/bytes.h"
 
 enum latency_event {

@@ -2,9 +2,6 @@
  * called MONITOR. Depends on sessions. While there are none, a command costs one test. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "server/cmd/call/call.h"
 #include "store/base/bytes.h"
 

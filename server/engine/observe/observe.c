@@ -2,7 +2,6 @@
 #include "server/engine/observe/observe.h"
 
 #include "server/cmd/call/session.h"
-#include "store/mem/blob.h"
 #include "store/mem/mem.h"
 
 enum { ERRORS_MAX = 128 }; /* error codes; further ones are not counted */

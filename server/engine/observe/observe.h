@@ -15,8 +15,6 @@
  * May use: conf proto/resp server/base server/cmd/call store/. */
 #pragma once
 
-#include <stdint.h>
-
 #include "conf/conf.h"
 #include "server/base/clock.h"
 #include "server/cmd/call/call.h"

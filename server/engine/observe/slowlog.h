@@ -1,9 +1,6 @@
 /* slowlog: a list of the last slow calls, newest first. The caller decides which calls are slow. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/base/bytes.h"
 
 struct slowlog;

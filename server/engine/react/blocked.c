@@ -1,7 +1,6 @@
 /* blocked: see blocked.h and blocked_state.h. Blocks, serves and unblocks clients. */
 #include "server/engine/react/blocked_state.h"
 
-#include <stddef.h>
 #include <string.h>
 
 #include "server/base/clock.h"

@@ -12,9 +12,6 @@
  * late. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "server/cmd/call/call.h"
 #include "server/cmd/call/call_time.h"
 #include "server/cmd/call/saved_call.h"

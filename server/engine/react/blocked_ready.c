@@ -2,8 +2,6 @@
  * contains the checks of blocked.h (blocked_check). */
 #include "server/engine/react/blocked_state.h"
 
-#include <stddef.h>
-
 #include "store/base/ensure.h"
 #include "store/txn/effect_row.h"
 

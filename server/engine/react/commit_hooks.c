@@ -2,9 +2,7 @@
  * transaction is open or being committed. */
 #include "server/engine/react/commit_hooks.h"
 
-#include "server/cmd/call/session.h"
 #include "store/txn/effect_row.h"
-#include "store/txn/txn.h"
 
 /* Passes the effect to the hooks other than the journal. Not inlined, so that take_effect saves no
  * registers if only the journal listens. */

@@ -2,7 +2,6 @@
 #include "server/engine/react/notify.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "conf/conf.h"
 #include "store/base/number.h"

@@ -2,10 +2,6 @@
  * messages are appended to their output; knows no commands, keys or sockets. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "server/cmd/call/session.h"
 #include "store/base/bytes.h"
 

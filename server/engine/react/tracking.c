@@ -5,7 +5,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "server/engine/react/tracking_state.h"
 #include "store/base/ensure.h"

@@ -7,10 +7,6 @@
  * all changes of a turn together. Messages about a transaction are sent after its commit. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "server/cmd/call/session.h"
 #include "store/effect.h"
 

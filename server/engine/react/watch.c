@@ -7,7 +7,6 @@
 
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
-#include "store/struct/dict.h"
 
 struct watched {
     LIST_HEAD(, watcher) watchers;

@@ -3,8 +3,6 @@
  * is watched. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "server/cmd/call/session.h"
 #include "store/effect.h"
 

@@ -2,7 +2,6 @@
 #include "server/module/api/command_info.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"

@@ -2,8 +2,6 @@
  * of its keys. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "server/cmd/call/command.h"
 #include "server/module/api/redis_api.h"
 

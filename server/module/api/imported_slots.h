@@ -7,8 +7,6 @@
  * none of them. When the import has ended, a scan finds them. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "server/module/api/redis_api.h"
 
 /* `on_taken` is called when this node has taken over slots. */

@@ -1,8 +1,6 @@
 /* node_role: see node_role.h. */
 #include "server/module/api/node_role.h"
 
-#include <string.h>
-
 enum node_role node_role(RedisModuleCtx *ctx)
 {
     int flags = redis.GetContextFlags(ctx);

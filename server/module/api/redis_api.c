@@ -2,7 +2,6 @@
 #include "server/module/api/redis_api.h"
 
 #include <stdio.h>
-#include <string.h>
 
 struct redis_api redis;
 

@@ -6,10 +6,6 @@
  * redis.OpenKey. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/base/bytes.h"
 
 typedef struct RedisModuleCtx RedisModuleCtx;

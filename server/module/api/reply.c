@@ -1,10 +1,7 @@
 /* reply: see reply.h. */
 #include "server/module/api/reply.h"
 
-#include <string.h>
-
 #include "proto/resp/resp_reply.h"
-#include "store/base/bytes.h"
 #include "store/base/number.h"
 #include "store/mem/mem.h"
 

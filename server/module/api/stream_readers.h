@@ -8,8 +8,6 @@
  * redis_api. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "server/module/api/redis_api.h"
 
 void stream_readers_start(RedisModuleCtx *ctx);

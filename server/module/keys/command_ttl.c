@@ -1,7 +1,6 @@
 /* command_ttl: see command_ttl.h. */
 #include "server/module/keys/command_ttl.h"
 
-#include "store/base/bytes.h"
 #include "store/base/number.h"
 
 enum {

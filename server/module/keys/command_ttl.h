@@ -7,8 +7,6 @@
  * instant, it reads the host's own deadline. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "server/module/api/redis_api.h"
 #include "store/base/instant.h"
 

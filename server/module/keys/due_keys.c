@@ -1,8 +1,6 @@
 /* due_keys: see due_keys.h. */
 #include "server/module/keys/due_keys.h"
 
-#include <string.h>
-
 #include "store/base/ensure.h"
 #include "store/base/siphash.h"
 #include "store/mem/mem.h"

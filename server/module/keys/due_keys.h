@@ -5,9 +5,6 @@
  * harm: it costs one check. An entry takes about 39 bytes, plus the name. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "server/module/keys/name_pages.h"

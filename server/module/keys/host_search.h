@@ -6,8 +6,6 @@
  * shorter slices. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "server/module/api/redis_api.h"
 
 /* Suspends or resumes the search; no effect if already in that state. If the host refuses, its

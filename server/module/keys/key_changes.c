@@ -2,8 +2,6 @@
  * the other, aligned. A last block that becomes empty is reused. */
 #include "server/module/keys/key_changes.h"
 
-#include <string.h>
-
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 

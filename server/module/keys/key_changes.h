@@ -6,10 +6,6 @@
  * names at a time, so that their cache misses overlap. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/base/bytes.h"
 #include "store/base/instant.h"
 

@@ -2,8 +2,6 @@
  * has room. */
 #include "server/module/keys/name_pages.h"
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "store/base/ensure.h"

@@ -1,8 +1,6 @@
 /* volatile_keys: see volatile_keys.h. */
 #include "server/module/keys/volatile_keys.h"
 
-#include <string.h>
-
 #include "server/module/api/imported_slots.h"
 #include "server/module/keys/command_ttl.h"
 #include "store/base/siphash.h"

@@ -12,8 +12,6 @@
  * host's own expiry. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "server/module/api/redis_api.h"
 #include "server/module/keys/due_keys.h"
 #include "server/module/keys/key_changes.h"

@@ -1,8 +1,6 @@
 /* key_policies: see key_policies.h. */
 #include "server/module/policies/key_policies.h"
 
-#include <string.h>
-
 #include "server/cmd/call/slot.h"
 #include "server/module/api/imported_slots.h"
 #include "server/module/api/node_role.h"

@@ -6,9 +6,6 @@
  * append-only file. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "server/module/api/redis_api.h"
 #include "store/base/bytes.h"
 #include "store/base/instant.h"

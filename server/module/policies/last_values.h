@@ -4,10 +4,6 @@
  * A copy is a list of parts, which become the names and values of the fields of a log entry. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/base/bytes.h"
 #include "store/base/instant.h"
 #include "store/mem/buffer.h"

@@ -3,7 +3,6 @@
 #include "server/module/policies/node_policies.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "server/cmd/call/call.h"
 #include "server/cmd/call/error.h"

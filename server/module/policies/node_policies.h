@@ -4,8 +4,6 @@
  * The option is a list of policies, separated by ';', each in the syntax of EXPIRED.POLICY SET. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "server/module/api/redis_api.h"
 #include "store/policy/policies.h"
 

@@ -10,9 +10,6 @@
  * instant here belongs to a key that volatile_keys knows. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "server/module/api/redis_api.h"
 #include "server/module/policies/last_values.h"
 

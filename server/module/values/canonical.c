@@ -2,8 +2,6 @@
  * of effects. It is empty between two commands; its memory is reused. */
 #include "server/module/values/canonical.h"
 
-#include <string.h>
-
 #include "server/disk/effect/effect_text.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"

@@ -3,8 +3,6 @@
  * lent_keys and due_keys. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "server/module/api/redis_api.h"
 #include "server/module/keys/due_keys.h"
 #include "server/module/values/lent_keys.h"

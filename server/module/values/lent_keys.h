@@ -14,8 +14,6 @@
  *     lent_keys_close(&lent);                    // events, blocked clients */
 #pragma once
 
-#include <stdbool.h>
-
 #include "server/cmd/call/call.h"
 #include "server/module/api/redis_api.h"
 

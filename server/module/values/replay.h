@@ -2,8 +2,6 @@
  * Depends on lent_keys, due_values and the journal's text format of effects (effect_text.h). */
 #pragma once
 
-#include <stdbool.h>
-
 #include "server/module/api/redis_api.h"
 
 /* Does a call with these context flags come from a master or a file? */

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "server/net/tls/tls_state.h"

@@ -5,8 +5,6 @@
  * must become writable, and not readable, before the next call. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <sys/uio.h>
 
 #include "server/net/tls/tls.h"

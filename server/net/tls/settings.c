@@ -8,7 +8,6 @@
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>

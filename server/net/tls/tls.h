@@ -10,10 +10,6 @@
  * May use: conf server/base store/base store/mem. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "conf/conf.h"
 
 struct tls;

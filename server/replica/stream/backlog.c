@@ -1,8 +1,6 @@
 /* backlog: see backlog.h. A ring of pointers to chunks. */
 #include "server/replica/stream/backlog.h"
 
-#include <string.h>
-
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 

@@ -6,9 +6,6 @@
  * The owner decides how many bytes are kept (backlog_trim). */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/base/bytes.h"
 
 struct backlog;

@@ -5,8 +5,6 @@
  * behind the backlog's end, and if it stays alone, the commit only moves the end. */
 #include "server/replica/stream/feed.h"
 
-#include <string.h>
-
 #include "server/disk/effect/effect_text.h"
 #include "store/base/number.h"
 #include "store/mem/mem.h"

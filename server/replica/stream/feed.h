@@ -22,8 +22,6 @@
  * are PING and REPLCONF GETACK *, outside of units. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "server/replica/stream/backlog.h"
 #include "store/effect.h"
 

@@ -1,7 +1,6 @@
 /* interpreter: see interpreter.h. */
 #include "server/script/lua/interpreter.h"
 
-#include <stdint.h>
 #include <sys/resource.h>
 
 #include <luajit-2.1/lauxlib.h>

@@ -4,7 +4,6 @@
 #include <limits.h>
 #include <luajit-2.1/lauxlib.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "server/script/lua/interpreter.h"

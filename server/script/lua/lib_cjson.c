@@ -8,7 +8,6 @@
 #include "server/script/lua/lib_cjson.h"
 
 #include <luajit-2.1/lauxlib.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "server/script/lua/interpreter.h"

@@ -8,7 +8,6 @@
 #include <limits.h>
 #include <luajit-2.1/lauxlib.h>
 #include <math.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "server/script/lua/interpreter.h"

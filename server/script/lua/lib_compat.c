@@ -2,8 +2,6 @@
 #include "server/script/lua/lib_compat.h"
 
 #include <math.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 
 #include <luajit-2.1/lauxlib.h>

@@ -3,7 +3,6 @@
 
 #include <ctype.h>
 #include <luajit-2.1/lauxlib.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "server/script/lua/interpreter.h"

@@ -12,7 +12,6 @@
 
 #include <limits.h>
 #include <luajit-2.1/lauxlib.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "server/script/lua/interpreter.h"

@@ -12,10 +12,6 @@
  * front, move nothing. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/base/instant.h"
 #include "store/struct/counted.h"
 #include "store/type/stream/stream_id.h"

@@ -7,10 +7,6 @@
  * as long as the numbers of consumers do not share bits. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/mem/relocate.h"
 #include "store/type/stream/pending_leaf.h"
 

@@ -1,8 +1,6 @@
 /* stream_block: see stream_block.h. */
 #include "store/type/stream/stream_block.h"
 
-#include <string.h>
-
 #include "store/base/ensure.h"
 #include "store/base/little_endian.h"
 

@@ -23,10 +23,6 @@
  * add an effect with a new name, and keep reading the old form. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/base/bytes.h"
 #include "store/struct/counted.h"
 #include "store/type/stream/stream_entry.h"

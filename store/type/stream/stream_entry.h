@@ -2,10 +2,6 @@
  * stream_block.c, because they must know how entries are packed. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/base/bytes.h"
 #include "store/type/stream/stream_id.h"
 

@@ -2,8 +2,6 @@
  * stream_group_pending.c keeps the pending entries, which refer to a consumer by its number. */
 #include "store/type/stream/stream_group.h"
 
-#include <string.h>
-
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 #include "store/type/stream/stream_group_state.h"

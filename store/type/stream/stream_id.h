@@ -1,9 +1,6 @@
 /* stream_id: the ID of a stream's entry: a time in milliseconds and a sequence number. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "store/base/instant.h"
 
 struct stream_id {

@@ -2,9 +2,6 @@
  * copies use this form, and so need not take the block apart. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "store/base/bytes.h"
 #include "store/type/stream/stream_id.h"
 

@@ -2,8 +2,6 @@
  * they are, because they are short-lived. */
 #include "store/type/stream/stream_repeats.h"
 
-#include <string.h>
-
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 #include "store/struct/dict.h"

@@ -6,10 +6,6 @@
  * each text that is put frees a few old ones. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "store/base/bytes.h"
 #include "store/base/instant.h"
 #include "store/type/stream/stream_id.h"

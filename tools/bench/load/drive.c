@@ -8,10 +8,7 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
-
-#include "tools/bench/load/replies.h"
 
 enum {
     READ_SIZE = 1 << 18,

@@ -3,9 +3,6 @@
  * follows. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "store/base/histogram.h"
 #include "tools/bench/load/meter.h"
 #include "tools/bench/load/script.h"

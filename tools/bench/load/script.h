@@ -2,10 +2,6 @@
  * the digits of its numbers are overwritten. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "tools/bench/load/replies.h"
 
 struct field {
