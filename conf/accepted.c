@@ -37,8 +37,6 @@ static const struct conf_choice version_checks[] = { { "strict", 0 },
                                                      { "relaxed", 1 },
                                                      { NULL, 0 } };
 
-/* ---- values that may be ignored ---- */
-
 /* Refuses "yes". Valkey keeps expired keys while import-mode is on; this server would expire the
  * keys that are being copied to it, so ignoring the option would lose data. */
 static const char *check_import_mode(const char *value)
@@ -74,8 +72,6 @@ static void tidy_hz(char *value)
     else if (hz > 500)
         memcpy(value, "500", sizeof "500");
 }
-
-/* ---- the table ---- */
 
 #define LIVE                .live = true
 #define FIXED               .live = false

@@ -30,8 +30,6 @@ static void *field(struct conf *conf, const struct conf_option *option)
     return (char *)conf + offset_of(option);
 }
 
-/* ---- reading ---- */
-
 static const struct conf_choice *find_choice(const struct conf_choice *choices, const char *name)
 {
     while (choices->name != NULL && strcasecmp(choices->name, name) != 0)
@@ -207,8 +205,6 @@ bool conf_set(struct conf *conf, const struct conf_option *option, const char *v
     return true;
 }
 
-/* ---- lines one by one ---- */
-
 /* Writes the lines that begin with this word, or all lines if it is NULL. */
 static void write_lines_with(FILE *to, const char *lines, const char *word, size_t word_len)
 {
@@ -262,8 +258,6 @@ bool conf_add_line(struct conf *conf, const struct conf_option *option,
     return *why == NULL;
 }
 
-/* ---- printing ---- */
-
 char *conf_get(const struct conf *conf, const struct conf_option *option)
 {
     const void *at = (const char *)conf + offset_of(option);
@@ -300,8 +294,6 @@ char *conf_get(const struct conf *conf, const struct conf_option *option)
     fclose(to);
     return text;
 }
-
-/* ---- all options ---- */
 
 void conf_init(struct conf *conf)
 {

@@ -38,8 +38,6 @@ const struct conf_option *conf_find(const char *name)
     return NULL;
 }
 
-/* ---- misspelt names ---- */
-
 enum { NAME_MAX_BYTES = 64 };
 
 /* Returns the edit distance (Levenshtein 1966): the least number of letters to add, remove or
@@ -82,8 +80,6 @@ const char *conf_closest_name(const char *name)
     return closest;
 }
 
-/* ---- options without effect ---- */
-
 char *conf_accepted_names(const struct conf *conf)
 {
     char *names;
@@ -109,8 +105,6 @@ size_t conf_kept_index(const struct conf_option *option)
 {
     return (size_t)(conf_original(option) - conf_accepted.rows);
 }
-
-/* ---- bits of options ---- */
 
 static size_t index_of(const struct conf_option *option)
 {

@@ -30,8 +30,6 @@ struct source {
 
 static bool load_path(struct conf *conf, const char *path, int depth, struct faults *faults);
 
-/* ---- faults ---- */
-
 static struct faults begin_faults(struct conf_error *error)
 {
     error->text[0] = '\0';
@@ -82,8 +80,6 @@ void conf_error_print(const struct conf_error *error, FILE *to, const char *prog
         fprintf(to, "%s: %.*s\n", program, (int)len, line);
 }
 
-/* ---- one option ---- */
-
 /* Returns the error for an unknown name. The directives loadmodule and sentinel have errors of
  * their own: a server that ignored them would lack what the administrator asked for. */
 static const char *unknown_name(const char *name)
@@ -128,8 +124,6 @@ static bool set_words(struct conf *conf, const struct conf_words *words, bool in
     if (ok) conf_bits_add(&conf->given, option);
     return ok;
 }
-
-/* ---- files ---- */
 
 /* Loads the files that an `include` line names. As in Redis, a pattern that matches no file is
  * ignored, but a name without wildcards must exist. */
@@ -225,8 +219,6 @@ bool conf_load_file(struct conf *conf, const char *path, struct conf_error *erro
     load_file(conf, path, &faults);
     return end_faults(&faults);
 }
-
-/* ---- the command line ---- */
 
 static bool is_name(const char *word)
 {

@@ -27,8 +27,6 @@
 
 enum { EXHAUSTED_LOG_USEC = 1000 * 1000 }; /* between two log lines about it */
 
-/* --- the process --- */
-
 static void log_exhausted(size_t wanted, bool ends)
 {
     static int64_t logged_usec;
@@ -118,8 +116,6 @@ static int run_process(struct parts *parts, int argc, char **argv)
     if (good) log_line(LOG_NOTICE, "Stopped");
     return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
-
-/* --- the command line --- */
 
 static bool is_word(const char *arg, const char *brief, const char *full)
 {

@@ -17,8 +17,6 @@
 
 enum { PATH_SIZE = 4096 };
 
-/* ---- pages ----------------------------------------------------------------------------------- */
-
 /* Prints text in a cell of a table. */
 static void print_cell(FILE *to, const char *text)
 {
@@ -111,8 +109,6 @@ static const struct page *page_of(struct command_ref ref)
     ensure(found != NULL, "no page for the group '%s' of %s", ref.group, top->name);
     return found;
 }
-
-/* ---- one command ----------------------------------------------------------------------------- */
 
 static void print_flags(FILE *to, const struct command *row)
 {
@@ -236,8 +232,6 @@ static void print_item(FILE *to, const struct row *item)
     for (const uint16_t *error = row->errors; *error != ERROR_COUNT; error++)
         if (strcmp(error_text(*error), "%s") != 0) print_error(to, error_text(*error));
 }
-
-/* ---- whole pages ----------------------------------------------------------------------------- */
 
 static const char made[] = "<!-- Made from the command table by make reference. -->\n";
 

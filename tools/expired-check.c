@@ -43,8 +43,6 @@ struct check {
     uint64_t foreign; /* files of Redis, which have no verdict */
 };
 
-/* ---- one file's report ----------------------------------------------------------------------- */
-
 static void print_snapshot(const struct judgement *found)
 {
     const struct snapshot_info *info = &found->info;
@@ -108,8 +106,6 @@ static void print_verdict(const struct data_file *file, const struct judgement *
     disk_close(fd);
 }
 
-/* ---- points in time -------------------------------------------------------------------------- */
-
 static void print_instants(const char *what, msec from, msec to)
 {
     char first[CONF_INSTANT_MAX], last[CONF_INSTANT_MAX];
@@ -150,8 +146,6 @@ static void note_points(struct check *check, const struct data_file *file,
     }
     if (found->verdict > TORN) points->is_ended = true;
 }
-
-/* ---- repairing ------------------------------------------------------------------------------- */
 
 static bool cut_at(const struct data_file *file, uint64_t at)
 {
@@ -199,8 +193,6 @@ static bool repair(struct check *check, const struct data_file *file, const stru
     check->cut_set = cut_at(file, found->journal.good);
     return check->cut_set;
 }
-
-/* ---- all files ------------------------------------------------------------------------------- */
 
 static void end_store(struct check *check)
 {

@@ -63,8 +63,6 @@ __attribute__((format(printf, 2, 3), noreturn)) static void fail(int status, con
     exit(status);
 }
 
-/* ---- loading --------------------------------------------------------------------------------- */
-
 static void print_file(const struct data_file *file)
 {
     fputs("expired-export: ", stderr);
@@ -115,8 +113,6 @@ static unsigned choose_set(const struct data_files *all)
         }
     fail(EXIT_UNREADABLE, "several sets of data found: give the path of one");
 }
-
-/* ---- writing --------------------------------------------------------------------------------- */
 
 /* Call between two commands, because text output needs complete ones. */
 static void drain(struct export *export)
@@ -232,8 +228,6 @@ static void walk(struct export *export, bool writes)
     walk_store(export->store,
                &(struct store_visitor){ take_effect, take_key, export, NULL, false });
 }
-
-/* ---- the program ----------------------------------------------------------------------------- */
 
 static void report_losses(const struct export *export)
 {

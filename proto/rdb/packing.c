@@ -59,8 +59,6 @@ static bool begin_items(struct rdb_walk *walk, size_t header, size_t count_at)
     return true;
 }
 
-/* ---- listpacks ---- */
-
 /* An item of a listpack is its encoding, its text or number, and the length of these two, for
  * reading backwards. A backward length that differs from the item's size is damage. Numbers of more
  * than one byte are signed. The first byte tells the encoding:
@@ -224,8 +222,6 @@ bool rdb_listpack_finish(struct buffer *to, size_t start, uint64_t count)
     return true;
 }
 
-/* ---- ziplists ---- */
-
 /* An item of a ziplist is the length of the item before it (0 for the first one), its encoding, and
  * its text or number. A wrong length of the item before is damage, and so is a wrong offset of the
  * last item in the header. Numbers are signed.
@@ -304,8 +300,6 @@ static enum rdb_step ziplist_next(struct rdb_walk *walk, struct rdb_item *item)
     return RDB_ITEM;
 }
 
-/* ---- zipmaps ---- */
-
 /* The items of a zipmap are fields (even indexes) and their values (odd indexes). A length that is
  * written in 5 bytes but fits in one is damage. */
 
@@ -347,8 +341,6 @@ static enum rdb_step zipmap_next(struct rdb_walk *walk, struct rdb_item *item)
     walk->at += skip + len + unused;
     return RDB_ITEM;
 }
-
-/* ---- intsets ---- */
 
 /* The items of an intset. Integers that do not ascend are damage. */
 
@@ -404,8 +396,6 @@ bool rdb_intset_append(struct buffer *to, int64_t *integers, size_t count)
     return true;
 }
 
-/* ---- the walk ---- */
-
 static const struct packing {
     bool (*begin)(struct rdb_walk *walk);
     enum rdb_step (*next)(struct rdb_walk *walk, struct rdb_item *item);
@@ -434,8 +424,6 @@ enum rdb_step rdb_walk_next(struct rdb_walk *walk, struct rdb_item *item)
         return broken(walk, "a number of items that differs from the header");
     return step;
 }
-
-/* ---- LZF ---- */
 
 /* LZF is a sequence of instructions: literal bytes, and copies of bytes that were unpacked before.
  * Of the distance o the 5 high bits come first.

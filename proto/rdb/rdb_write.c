@@ -93,8 +93,6 @@ void rdb_writer_drop(struct rdb_writer *writer)
     buffer_drop(&writer->parts);
 }
 
-/* ---- begin ---- */
-
 static bool has_nodes(const struct rdb_writer *writer)
 {
     return writer->type == RDB_LIST && writer->version >= RDB_VERSION_7;
@@ -126,8 +124,6 @@ void rdb_writer_begin(struct rdb_writer *writer, enum rdb_type type, uint64_t co
     if (!writer->failed && !writer->staging && !has_nodes(writer) && type != RDB_STREAM)
         put_plain_head(writer);
 }
-
-/* ---- parts ---- */
 
 /* Counts a part. Returns false after an error. */
 static bool accept_part(struct rdb_writer *writer, enum rdb_type type)
@@ -227,8 +223,6 @@ void rdb_writer_expiring_field(struct rdb_writer *writer, struct bytes field, st
                              (!valkey || put_deadline(writer, at == RDB_NEVER ? -1 : at)));
 }
 
-/* ---- a list's nodes ---- */
-
 static void put_node(struct rdb_writer *writer, unsigned kind, struct bytes bytes)
 {
     writer->nodes++;
@@ -263,8 +257,6 @@ void rdb_writer_element(struct rdb_writer *writer, struct bytes element)
     writer->in_node++;
 }
 
-/* ---- libraries of functions ---- */
-
 void rdb_writer_begin_functions(struct rdb_writer *writer)
 {
     buffer_clear(&writer->out);
@@ -290,8 +282,6 @@ static void put_nodes_head(struct rdb_writer *writer, unsigned type)
     writer->staged = writer->out;
     writer->out = whole;
 }
-
-/* ---- streams: numbers ---- */
 
 static void encode_id(unsigned char bytes[ID_BYTES], struct rdb_stream_id id)
 {
@@ -319,8 +309,6 @@ static bool put_instant(struct rdb_writer *writer, int64_t at)
     little_put(bytes, sizeof(bytes), (uint64_t)at);
     return buffer_try_append(&writer->out, bytes, sizeof(bytes));
 }
-
-/* ---- a node ---- */
 
 static void put_item(struct rdb_writer *writer, struct bytes text)
 {
@@ -361,8 +349,6 @@ static void finish_stream_node(struct rdb_writer *writer)
     writer->nodes++;
     writer->in_node = 0;
 }
-
-/* ---- streams: entries ---- */
 
 void rdb_writer_entry(struct rdb_writer *writer, const struct rdb_stream_entry *entry)
 {
@@ -410,8 +396,6 @@ void rdb_writer_entry(struct rdb_writer *writer, const struct rdb_stream_entry *
     writer->in_node++;
 }
 
-/* ---- streams: marks ---- */
-
 void rdb_writer_marks(struct rdb_writer *writer, const struct rdb_stream_marks *marks,
                       uint64_t groups)
 {
@@ -432,8 +416,6 @@ void rdb_writer_marks(struct rdb_writer *writer, const struct rdb_stream_marks *
                                  rdb_put_length(&writer->out, marks->added));
     note_failure(writer, rdb_put_length(&writer->out, groups));
 }
-
-/* ---- streams: groups ---- */
 
 /* Counts one of `left`. Returns false if it is not allowed here, or after an earlier error. */
 static bool take(struct rdb_writer *writer, uint64_t *left, bool allowed)
@@ -502,8 +484,6 @@ static bool stream_is_whole(const struct rdb_writer *writer)
 {
     return may_end_group(&writer->stream) && writer->stream.groups == 0;
 }
-
-/* ---- end ---- */
 
 static struct bytes first_of(const struct part *part)
 {

@@ -56,8 +56,6 @@ static void bucket_put(struct rdb_seen_bucket *bucket, const struct fingerprint 
     bucket->count++;
 }
 
-/* ---- growing ---- */
-
 /* Moves the members of buckets[i] whose next bit is set to a new bucket. */
 static bool split_bucket(struct rdb_seen *seen, size_t i)
 {

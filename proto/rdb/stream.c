@@ -54,8 +54,6 @@ struct owned {
     bool owned;
 };
 
-/* ---- IDs ---- */
-
 static uint64_t big_endian(const unsigned char *at)
 {
     uint64_t value = 0;
@@ -82,8 +80,6 @@ static bool get_id(struct rdb_reader *reader, struct rdb_stream_id *id)
 {
     return rdb_get_length(reader, &id->ms) && rdb_get_length(reader, &id->seq);
 }
-
-/* ---- entries ---- */
 
 static bool walk_node(struct stream_reading *in, struct rdb_stream_id master, struct bytes packed,
                       bool visits)
@@ -129,8 +125,6 @@ static bool read_nodes(struct stream_reading *in)
     return true;
 }
 
-/* ---- marks ---- */
-
 static bool read_marks(struct stream_reading *in)
 {
     uint64_t count;
@@ -154,8 +148,6 @@ static bool read_marks(struct stream_reading *in)
     return RDB_VISIT(in->reader, stream_marks, &in->marks);
 }
 
-/* ---- a group's pending entries ---- */
-
 static bool read_all_pending(struct stream_reading *in)
 {
     struct rdb_reader *reader = in->reader;
@@ -178,8 +170,6 @@ static bool read_all_pending(struct stream_reading *in)
     }
     return true;
 }
-
-/* ---- consumers ---- */
 
 /* A consumer's name must be unique in its group, and a group's in its stream. */
 static bool check_name(struct stream_reading *in, struct bytes name, uint64_t group)
@@ -250,8 +240,6 @@ static bool read_consumers(struct stream_reading *in)
     return in->owned == in->pending.len / sizeof(struct owned) ||
            rdb_damaged(reader, "a pending entry without a consumer");
 }
-
-/* ---- groups ---- */
 
 /* Computes the number of entries added up to this ID, which types before STREAM_2 do not store.
  * Returns RDB_READ_UNKNOWN if the number is not certain. Redis 7 computes the same for such

@@ -50,8 +50,6 @@ static struct node describe(const struct call *call)
     return node;
 }
 
-/* ---- SLOTS ----------------------------------------------------------------------------------- */
-
 static void reply_pair(struct call *call, const char *name, const char *value)
 {
     resp_bulk_text(call->out, name);
@@ -83,8 +81,6 @@ void cluster_reply_slots(struct call *call)
     if (with_ip) reply_pair(call, "ip", node.ip);
     if (with_name) reply_pair(call, "hostname", node.name);
 }
-
-/* ---- SHARDS ---------------------------------------------------------------------------------- */
 
 static void reply_port(struct call *call, const char *name, int64_t port)
 {
@@ -120,8 +116,6 @@ void cluster_reply_shards(struct call *call)
     resp_integer(call->out, (int64_t)offset);
     reply_pair(call, "health", *context->loading ? "loading" : "online");
 }
-
-/* ---- NODES and INFO -------------------------------------------------------------------------- */
 
 void cluster_reply_nodes(struct call *call)
 {

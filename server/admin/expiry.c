@@ -23,8 +23,6 @@ static bool may_wait(const struct call *call)
     return call->block != NULL && call->context != NULL;
 }
 
-/* ---- NEXT ------------------------------------------------------------------------------------ */
-
 struct next_question {
     const struct keyspace *ks;
     size_t count;
@@ -95,8 +93,6 @@ static void cmd_expiry_next(struct call *call)
     upcoming_free(question.upcoming);
 }
 
-/* ---- FORECAST -------------------------------------------------------------------------------- */
-
 static void reply_forecast(struct resp_writer *out, const struct outlook *outlook, msec now)
 {
     struct outlook_count counts[OUTLOOK_BANDS];
@@ -139,8 +135,6 @@ static void cmd_expiry_forecast(struct call *call)
     reply_forecast(call->out, outlook, call->txn->now);
     outlook_free(outlook);
 }
-
-/* ---- LAG and HELP ---------------------------------------------------------------------------- */
 
 static void cmd_expiry_lag(struct call *call)
 {

@@ -11,8 +11,6 @@
 
 enum { EVENTS_MAX = 2 * TRAIL_FOUND_MAX, HASH_DIGITS = 12, COMMAND_NAME_MAX = 64 };
 
-/* ---- words ----------------------------------------------------------------------------------- */
-
 static const char *const whats[TRAIL_WHATS] = {
     [TRAIL_NONE] = "",
     [TRAIL_SET] = "deadline-set",
@@ -39,8 +37,6 @@ static const char *const bys[TRAIL_BYS] = {
 
 #define OPTION_NAME(name, syntax) [POLICY_##name] = #name,
 static const char *const options[POLICY_OPTIONS] = { POLICY_OPTION_LIST(OPTION_NAME) };
-
-/* ---- one record ------------------------------------------------------------------------------ */
 
 static void field_instant(const struct why_sink *sink, const char *name, msec at)
 {
@@ -126,8 +122,6 @@ static void write_event(const struct why_sink *sink, const struct store *store,
     field_hash(sink, "to-hash", event->what == TRAIL_RENAMED, event->extra);
     sink->close(sink->ctx, '}');
 }
-
-/* ---- all of them ----------------------------------------------------------------------------- */
 
 struct answer {
     enum { IS_LIVE, IS_OVERDUE, IS_MISSING } state;
@@ -236,8 +230,6 @@ void expiry_why_answer(const struct why_question *question, const struct why_sin
     sink->close(sink->ctx, ']');
     sink->close(sink->ctx, '}');
 }
-
-/* ---- the command ----------------------------------------------------------------------------- */
 
 static void reply_open(void *ctx, const char *name, char bracket, size_t count)
 {

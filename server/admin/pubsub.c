@@ -13,8 +13,6 @@ static struct pubsub *pubsub_of(const struct call *call)
     return context->pubsub;
 }
 
-/* ---- subscribing ---------------------------------------------------------------------------- */
-
 /* Sends a confirmation, once for each name: NULL if the session had no subscription to remove.
  * `count` is how many are left, see count_of. Like messages, confirmations are pushes, so CLIENT
  * REPLY OFF does not suppress them. */
@@ -91,8 +89,6 @@ static void cmd_spublish(struct call *call)
     resp_integer(call->out, (int64_t)receivers);
 }
 
-/* ---- PUBSUB --------------------------------------------------------------------------------- */
-
 struct channel_list {
     struct resp_writer out; /* to a separate buffer, because their number is sent first */
     const struct bytes *pattern;
@@ -156,8 +152,6 @@ static void cmd_pubsub_help(struct call *call)
     };
     reply_help(call, lines, sizeof(lines) / sizeof(lines[0]));
 }
-
-/* ---- rows ----------------------------------------------------------------------------------- */
 
 static const struct command pubsub_rows[] = {
     ROW("CHANNELS", reply_channels, -2, PUBSUB | LOADING | STALE, .variant = PUBSUB_CHANNEL,

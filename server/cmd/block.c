@@ -7,8 +7,6 @@
 #include "server/cmd/numkeys.h"
 #include "store/base/number.h"
 
-/* ---- timeouts -------------------------------------------------------------------------------- */
-
 #define INT64_END 0x1p63L
 
 /* As in Redis, a timeout too large for milliseconds is an error, like a negative one. */
@@ -24,8 +22,6 @@ bool arg_timeout(struct call *call, int i, msec *until)
     if (ttl > 0 && !instant_after(call->txn->now, (msec)ttl, until)) *until = NEVER;
     return true;
 }
-
-/* ---- keys ------------------------------------------------------------------------------------ */
 
 bool find_source(struct call *call, enum type type, int first, int count, struct source *source)
 {
@@ -48,8 +44,6 @@ void block_on(struct call *call, const struct block_request *request)
     else
         reply_no_answer(call->out, request->no_answer);
 }
-
-/* ---- numkeys key [key ...] <front | back> [COUNT count] -------------------------------------- */
 
 static bool arg_multi_pop(struct call *call, int i, const char *front, const char *back,
                           struct multi_pop *pop)

@@ -34,8 +34,6 @@ static void reply_element(struct sampling *s, struct bytes name, struct bytes va
     s->left--;
 }
 
-/* ---- draws ----------------------------------------------------------------------------------- */
-
 /* Draws elements until enough distinct ones were found. Notes which were drawn in an open hash
  * table of the addresses of their names. */
 static void reply_distinct_draws(struct sampling *s)
@@ -58,8 +56,6 @@ static void reply_distinct_draws(struct sampling *s)
     mem_free(drawn);
 }
 
-/* ---- the walk -------------------------------------------------------------------------------- */
-
 /* Selection sampling (Knuth, The Art of Computer Programming 3.4.2, algorithm S): the walk chooses
  * each element with the probability left / unseen. So it chooses exactly as many as wanted, and
  * each combination is equally likely. */
@@ -68,8 +64,6 @@ static bool is_chosen(struct sampling *s)
     if (s->left == s->unseen) return s->unseen-- > 0;
     return random_next(s->random) % s->unseen-- < s->left;
 }
-
-/* ---- draws that may repeat ------------------------------------------------------------------- */
 
 /* Replies with independent draws, which may repeat. If the draws are at least 1/VIEW_PART of the
  * elements, lists all elements first and draws from this array: a draw from a hash table tries
@@ -103,8 +97,6 @@ static void reply_draws(struct sampling *s)
     }
     mem_free(all);
 }
-
-/* ---- sample.h -------------------------------------------------------------------------------- */
 
 bool sample_read_count(struct call *call, int i, int64_t *count)
 {

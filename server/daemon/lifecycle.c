@@ -20,8 +20,6 @@
 #include "server/script/script.h"
 #include "store/store.h"
 
-/* --- starting --- */
-
 bool lifecycle_fail(const struct parts *parts, const char *format, ...)
 {
     char reason[1024];
@@ -56,8 +54,6 @@ void lifecycle_report_ready(struct parts *parts)
                  "NOTIFY_SOCKET is not set. Set Type=notify in the unit, or supervised to auto");
 }
 
-/* --- options --- */
-
 int64_t lifecycle_more_files(const struct conf *conf)
 {
     enum { OF_THREAD = 2, OF_HTTP = VISITORS_MAX + 2 };
@@ -87,8 +83,6 @@ bool lifecycle_apply(void *ctx)
     parts->conf.appendonly = false;
     return false;
 }
-
-/* --- stopping --- */
 
 bool lifecycle_end(struct parts *parts)
 {

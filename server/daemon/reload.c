@@ -21,8 +21,6 @@
 #include "store/mem/mem.h"
 #include "store/store.h"
 
-/* --- values as last read --- */
-
 static int open_here(void)
 {
     return open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -46,8 +44,6 @@ void reload_drop(struct parts *parts)
     if (reload->start_dir >= 0) close(reload->start_dir);
     *reload = (struct reload){ .start_dir = -1 };
 }
-
-/* --- reading again --- */
 
 /* Reads the options again, as at the start. Changes for that time to the directory in which the
  * daemon was started, because the names of the file and of its includes may be relative to it. */
@@ -95,8 +91,6 @@ bool reload_waits(struct parts *parts)
     conf_drop(&conf);
     return reload->waits;
 }
-
-/* --- taking over --- */
 
 /* A list of names, separated by commas. Names that do not fit are only counted. */
 struct names {
@@ -198,8 +192,6 @@ static bool reload_file(struct parts *parts)
     conf_drop(&conf);
     return good;
 }
-
-/* --- options that may fail to take effect: those of TLS, and reopen --- */
 
 /* `kept` holds copies of the values from before the reload, by index; NULL for other options. */
 

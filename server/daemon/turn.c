@@ -26,8 +26,6 @@ enum {
     LOADING_TURN_USEC = 20 * 1000,
 };
 
-/* --- a turn --- */
-
 /* Writes the journal, then sends replies and messages, in this order: no reply may reveal a change
  * that the journal does not contain. */
 static void send_all(struct parts *parts)
@@ -116,8 +114,6 @@ void turn_begin_seconds(struct parts *parts)
     loop_timer_set(parts->housekeeping, HOUSEKEEPING_USEC);
 }
 
-/* --- while a script runs --- */
-
 static void begin_busy(void *ctx)
 {
     const struct parts *parts = ctx;
@@ -161,8 +157,6 @@ struct busy_wiring turn_busy(struct parts *parts)
         .begin = begin_busy, .turn = run_busy_turn, .end = end_busy, .alive = live, .ctx = parts
     };
 }
-
-/* --- while data is being loaded or saved --- */
 
 /* Reports to the service manager during work in which the loop and its timers do not run, so that
  * the manager neither assumes a hang nor ends a long start or stop. */

@@ -14,8 +14,6 @@
 
 enum { NAMES_SHOWN = 4 };
 
-/* ---- manifests in a folder ------------------------------------------------------------------- */
-
 static bool ends_with(const char *text, const char *end)
 {
     size_t len = strlen(text), size = strlen(end);
@@ -67,8 +65,6 @@ static unsigned find_manifests(const char *folder, bool (*fits)(const char *path
     closedir(dir);
     return count;
 }
-
-/* ---- the journal's folder -------------------------------------------------------------------- */
 
 __attribute__((format(printf, 2, 3))) static enum manifest_found fail_find(char *why,
                                                                            const char *format, ...)
@@ -123,8 +119,6 @@ enum manifest_found data_folder_find_journal(const struct conf *conf, struct man
     if (found == MANIFEST_LOADED || is_redis) return found;
     return load_folder(conf, manifest, plain, why);
 }
-
-/* ---- files of Redis in dir ------------------------------------------------------------------- */
 
 static bool is_file_of_redis(const char *path)
 {
@@ -185,8 +179,6 @@ void data_folder_note_redis(const struct conf *conf)
              "the server and start it with --import %s/%s",
              conf->dir, path, conf->dir, path);
 }
-
-/* ---- the file to import ---------------------------------------------------------------------- */
 
 static bool is_manifest(const char *path)
 {

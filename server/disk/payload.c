@@ -14,8 +14,6 @@ struct payload {
     struct bytes bytes; /* owned by the writer */
 };
 
-/* ---- writing --------------------------------------------------------------------------------- */
-
 /* Packs an effect of the walk, for the key "". Leaves out the retention of a stream: that belongs
  * to the policy of the key, and the key that RESTORE creates may match another. */
 static void put_effect(void *ctx, struct effect *effect)
@@ -68,8 +66,6 @@ struct bytes payload_bytes(const struct payload *payload)
     return payload->bytes;
 }
 
-/* ---- reading Redis' form --------------------------------------------------------------------- */
-
 static bool begin_value(void *ctx, const struct rdb_key *key)
 {
     rdb_object_begin(ctx, key->type);
@@ -90,8 +86,6 @@ static bool read_redis(struct bytes payload, struct object *object)
     rdb_object_drop(&value);
     return false;
 }
-
-/* ---- reading our own form -------------------------------------------------------------------- */
 
 struct rebuilding {
     struct effect_reader reader;
@@ -151,8 +145,6 @@ static bool read_own(struct bytes body, struct object *object)
     }
     return good;
 }
-
-/* ---- reading either form --------------------------------------------------------------------- */
 
 static bool is_intact(struct bytes payload, struct bytes *body)
 {

@@ -13,8 +13,6 @@
 #include "store/mem/mem.h"
 #include "store/txn/txn.h"
 
-/* ---- waiting -------------------------------------------------------------------------------- */
-
 /* Must the request wait for the end of a pause or of the server, or until a key has settled? */
 static bool must_wait(struct engine *engine, const struct call *call)
 {
@@ -35,8 +33,6 @@ static bool must_wait(struct engine *engine, const struct call *call)
         row->prepares != NULL || (flags & RUNS_QUEUE); /* a cheap test before the call below */
     return (prepares && preparing_delays(&engine->preparing, call)) || settle_delays(engine, call);
 }
-
-/* ---- running -------------------------------------------------------------------------------- */
 
 /* Blocks a call that found nothing.
  *

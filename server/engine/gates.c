@@ -13,8 +13,6 @@ enum {
     TEXT_SIZE = 512,
 };
 
-/* ---- refusing -------------------------------------------------------------------------------- */
-
 /* Refuses the call. All gates refuse through this function, so this is the only place that ends a
  * MULTI or makes its EXEC fail. The error's %s becomes `detail` or, if that is NULL, the command's
  * name. A refused EXEC replies with EXECABORT and the error inside it, or with the error alone if
@@ -81,8 +79,6 @@ static bool refuse_unknown(struct engine *engine, struct call *call)
     }
     return refuse_with(engine, call, ERR_WORDED, text, false);
 }
-
-/* ---- the gates ------------------------------------------------------------------------------- */
 
 struct one_slot {
     int slot;
@@ -164,8 +160,6 @@ bool gates_refuse(struct engine *engine, struct call *call)
     if (engine->busy && !(row->flags & ALLOW_BUSY)) return refuse(engine, call, busy_error(engine));
     return false;
 }
-
-/* ---- predicates that scripts use as well ----------------------------------------------------- */
 
 const char *gates_persist_fault(const struct engine *engine)
 {

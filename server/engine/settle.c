@@ -80,8 +80,6 @@ size_t settle_count(const struct settle *settle)
     return settle != NULL ? settle->count : 0;
 }
 
-/* ---- keys ------------------------------------------------------------------------------------ */
-
 static void make_ready(struct settle *settle, struct delayed_queue *queue)
 {
     struct delayed *delayed;
@@ -131,8 +129,6 @@ void settle_free(struct settle *settle)
     mem_free(settle->tables);
     mem_free(settle);
 }
-
-/* ---- finding keys that settle slowly --------------------------------------------------------- */
 
 /* Checks quickly whether there may be work: for most calls nothing is due. */
 static bool may_need_work(const struct engine *engine, unsigned db)
@@ -213,8 +209,6 @@ static bool counts_slowly(struct engine *engine)
     return store_count_due(engine->store, now, COUNT_AT_ONCE) >= COUNT_AT_ONCE;
 }
 
-/* ---- delaying -------------------------------------------------------------------------------- */
-
 static void forget_delay(struct session *session)
 {
     struct delayed *delayed = session->delayed;
@@ -284,8 +278,6 @@ bool settle_postpones(struct engine *engine, const struct blocked_try *try)
     return true;
 }
 
-/* ---- working --------------------------------------------------------------------------------- */
-
 /* Must sessions that count keys wait longer? To answer, due keys must be counted, which costs as
  * much as expiring some of them. So count again only after COUNT_AT_ONCE more keys or members have
  * expired. */
@@ -341,8 +333,6 @@ bool settle_slice(struct settle *settle, size_t amount)
         session_wake(delayed->session);
     return worked || woken > 0;
 }
-
-/* ---- checking -------------------------------------------------------------------------------- */
 
 static size_t check_queue(const struct settle *settle, const struct delayed_queue *queue)
 {

@@ -15,8 +15,6 @@ void unblock_answered(struct session *session)
     session_wake(session);
 }
 
-/* ---- serving ready keys ---------------------------------------------------------------------- */
-
 static bool is_answered(struct engine *engine, struct txn *txn, const struct blocked_try *try)
 {
     struct block_request block = { .looks_needed = try->looks_needed };
@@ -89,8 +87,6 @@ void unblock_ready(struct engine *engine)
     }
 }
 
-/* ---- timeouts and CLIENT UNBLOCK ------------------------------------------------------------- */
-
 /* Replies to a client that times out, unless it receives its reply in another way. */
 static void reply_nothing(struct session *session)
 {
@@ -134,8 +130,6 @@ void unblock_and_close(struct engine *engine, struct session *session)
     unblock_with_error(engine, session, ERR_UNBLOCKED_BY_ROLE);
     session_close(session);
 }
-
-/* ---- due by time ----------------------------------------------------------------------------- */
 
 size_t unblock_due(struct engine *engine, size_t most)
 {

@@ -172,8 +172,6 @@ void figures_read(struct figures *figures, const struct server_context *context,
     figures->fork = of_usec(forks.last_usec);
 }
 
-/* ---- the table ------------------------------------------------------------------------------- */
-
 /* A metric's name consists of the thing counted and its unit; counters end in _total
  * (https://prometheus.io/docs/practices/naming/). doc/metrics.md lists the same rows, and a test
  * compares the two lists. */

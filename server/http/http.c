@@ -22,8 +22,6 @@ struct http {
     struct loop_timer *second;
 };
 
-/* ---- requests -------------------------------------------------------------------------------- */
-
 static struct bytes bytes_of_text(const char *text)
 {
     return text == NULL ? LIT("") : bytes_of(text, strlen(text));
@@ -81,8 +79,6 @@ static void on_request(struct evhttp_request *request, void *ctx)
     else
         evhttp_send_reply(request, reply.status, reply.reason, NULL);
 }
-
-/* ---- the server ------------------------------------------------------------------------------ */
 
 static void on_second(void *ctx)
 {

@@ -45,8 +45,6 @@ static void refuse(struct site_reply *reply, int status, const char *reason, con
     outbuf_append(&reply->body, text, strlen(text));
 }
 
-/* ---- access ---------------------------------------------------------------------------------- */
-
 /* Does the request name this machine by an address or as "localhost"? A foreign web page can reach
  * this port under a name of its own, which its name server directs here (DNS rebinding). */
 static bool is_own_host(struct bytes host)
@@ -94,8 +92,6 @@ static bool may_ask(struct site *site, const struct site_request *request, struc
     refuse(reply, 401, "Unauthorized", "Send the user and password of the client port.\n");
     return false;
 }
-
-/* ---- answers --------------------------------------------------------------------------------- */
 
 /* Is the server neither loading data nor busy with a script? If it is, keys must not be counted,
  * and the clock must stand still. */

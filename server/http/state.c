@@ -23,8 +23,6 @@ struct state {
     msec now;
 };
 
-/* ---- the entries with the largest weights ---------------------------------------------------- */
-
 struct top {
     void *entries; /* MOST of them, the heaviest first */
     uint64_t weights[MOST];
@@ -47,8 +45,6 @@ static void note(struct top *top, const void *entry, uint64_t weight)
     memcpy(entries + rank * top->size, entry, top->size);
 }
 
-/* ---- lateness -------------------------------------------------------------------------------- */
-
 static void write_lag(struct json *json, const char *name, const struct histogram *lag)
 {
     json_open(json, name, '{');
@@ -60,8 +56,6 @@ static void write_lag(struct json *json, const char *name, const struct histogra
     json_real(json, "count", (double)lag->total);
     json_close(json, '}');
 }
-
-/* ---- dehydrators and groups ------------------------------------------------------------------ */
 
 static void note_dehydrator(void *ctx, const struct surveyed *dehydrator)
 {
@@ -135,8 +129,6 @@ static void list_groups(struct state *state)
     json_close(json, ']');
 }
 
-/* ---- policies -------------------------------------------------------------------------------- */
-
 struct named_policy {
     struct bytes name;
     struct policy_stats stats;
@@ -167,8 +159,6 @@ static void list_policies(struct state *state)
     }
     json_close(json, ']');
 }
-
-/* ---- commands and errors --------------------------------------------------------------------- */
 
 static void note_command(void *ctx, struct command_ref ref)
 {
@@ -213,8 +203,6 @@ static void list_errors(struct state *state)
     }
     json_close(json, ']');
 }
-
-/* ---- the slow log ---------------------------------------------------------------------------- */
 
 struct slow_group {
     const struct slow_call *worst;
@@ -275,8 +263,6 @@ static void list_slow_calls(struct state *state)
     }
     json_close(json, ']');
 }
-
-/* ---- figures and history --------------------------------------------------------------------- */
 
 static void write_server(struct state *state, const struct figures *figures)
 {

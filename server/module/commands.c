@@ -64,8 +64,6 @@ static void arguments_end(struct arguments *args)
     if (args->all != args->few) mem_free(args->all);
 }
 
-/* ---- calls ----------------------------------------------------------------------------------- */
-
 /* Runs a call on the lent keys. A read must not remove expired members, because this node may be a
  * replica. */
 static void run_call(struct call *call, msec now)
@@ -98,8 +96,6 @@ static void open_all(struct lent_keys *lent, RedisModuleCtx *ctx, const struct c
         lent_keys_open(lent, argv[positions[i]]);
     if (positions != few) mem_free(positions);
 }
-
-/* ---- blocked clients ------------------------------------------------------------------------- */
 
 struct wait {
     enum type type;
@@ -163,8 +159,6 @@ static void block(RedisModuleCtx *ctx, RedisModuleString **argv, const struct bl
     redis.BlockClientOnKeys(ctx, serve_blocked, end_blocked, free_wait, timeout,
                             &argv[block->first], block->count, wait);
 }
-
-/* ---- commands -------------------------------------------------------------------------------- */
 
 static void run_of_client(RedisModuleCtx *ctx, int flags, RedisModuleString **argv,
                           struct call *call)

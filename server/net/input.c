@@ -87,8 +87,6 @@ void input_consume(struct input *input, size_t used)
     }
 }
 
-/* ---- a big argument -------------------------------------------------------------------------- */
-
 bool input_lift(struct input *input, struct resp_reader *reader, size_t wants)
 {
     if (input->big != NULL || input->len - reader->parsed < TRUSTED_AFTER) return true;

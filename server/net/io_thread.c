@@ -34,8 +34,6 @@ struct io_thread {
     struct served_list sockets, stalled, to_read_on, posting;
 };
 
-/* ---- what epoll watches ---------------------------------------------------------------------- */
-
 /* Sets the events that epoll reports for the socket. On failure returns false with errno. */
 static bool set_watched(struct served *socket, unsigned events)
 {
@@ -48,8 +46,6 @@ static bool set_watched(struct served *socket, unsigned events)
     socket->watched = events;
     return true;
 }
-
-/* ---- messages to the main thread ------------------------------------------------------------- */
 
 static void post(struct served *socket, enum io_event event)
 {
@@ -113,8 +109,6 @@ static void send_posted(struct io_thread *thread)
         if (!send_messages(socket)) return;
 }
 
-/* ---- memory ---------------------------------------------------------------------------------- */
-
 static void count_bytes(struct served *socket)
 {
     size_t bytes = tls_bytes(socket->connection) + socket->unsent.cap, apart = 0;
@@ -153,8 +147,6 @@ static bool keep_unsent(struct served *socket, const char *data, size_t len)
     socket->unsent.len = whole;
     return true;
 }
-
-/* ---- the end of a connection ----------------------------------------------------------------- */
 
 static void unstall(struct served *socket)
 {
@@ -204,8 +196,6 @@ static void close_socket(struct served *socket)
     post(socket, IO_CLOSED);
 }
 
-/* ---- sending --------------------------------------------------------------------------------- */
-
 /* Returns how many bytes were sent; 0 if there is no room. The socket may be lost afterwards. */
 static size_t send_bytes(struct served *socket, const char *data, size_t len)
 {
@@ -237,8 +227,6 @@ static void send_order(struct served *socket, const char *data, size_t len)
     count_bytes(socket);
     watch(socket);
 }
-
-/* ---- reading --------------------------------------------------------------------------------- */
 
 /* Returns how many bytes may be read now. */
 static size_t room_to_read(const struct served *socket)
@@ -313,8 +301,6 @@ static void read_listed(struct io_thread *thread)
     }
 }
 
-/* ---- handshakes ------------------------------------------------------------------------------ */
-
 static void shake(struct served *socket)
 {
     char why[HANDSHAKE_WHY], name[TLS_NAME_SIZE] = "";
@@ -342,8 +328,6 @@ static bool any_shakes(const struct io_thread *thread)
 {
     return thread->handshakes != NULL && handshakes_any(thread->handshakes);
 }
-
-/* ---- a turn ---------------------------------------------------------------------------------- */
 
 static void take_orders(struct io_thread *thread)
 {
@@ -462,8 +446,6 @@ static void *run(void *ctx)
         close_socket(socket);
     return NULL;
 }
-
-/* ---- for the main thread --------------------------------------------------------------------- */
 
 static void drop_thread(struct io_thread *thread)
 {

@@ -42,8 +42,6 @@ struct io_threads {
     atomic_bool asleep; /* the main thread sleeps, and must be woken for news */
 };
 
-/* ---- events ---------------------------------------------------------------------------------- */
-
 static void forget(struct io_socket *socket)
 {
     struct side *side = socket->side;
@@ -99,8 +97,6 @@ static void on_woken(void *ctx, unsigned what)
     take_news(threads);
 }
 
-/* ---- a turn ---------------------------------------------------------------------------------- */
-
 /* No wake-up is lost, by the same rule on both sides: first store what you have done or that you
  * sleep, then look at what the other side has stored. The fence here and the one in may_sleep
  * ensure that at least one side sees the other's store. */
@@ -121,8 +117,6 @@ void io_threads_turn(struct io_threads *threads)
     }
     if (any) loop_timer_set(threads->timer, 0);
 }
-
-/* ---- orders ---------------------------------------------------------------------------------- */
 
 /* Reserves an order, waiting while the ring is full. This can't deadlock: the thread never waits
  * for the main thread, so it continues to take orders and the ring empties. */
@@ -175,8 +169,6 @@ void io_socket_shut(struct io_socket *socket)
 {
     give_order(socket->side, &socket->served, ORDER_SHUT);
 }
-
-/* ---- writing --------------------------------------------------------------------------------- */
 
 static uint64_t unsent(const struct io_socket *socket)
 {
@@ -243,8 +235,6 @@ void io_socket_make_room(struct io_socket *socket)
     wait_for_order(socket->side, IO_ORDER_MOST);
 }
 
-/* ---- reading --------------------------------------------------------------------------------- */
-
 void io_socket_read(struct io_socket *socket, size_t len)
 {
     uint64_t read = atomic_load_explicit(&socket->served.asked.read, memory_order_relaxed);
@@ -269,8 +259,6 @@ size_t io_socket_bytes(const struct io_socket *socket)
     return mem_size(socket) +
            atomic_load_explicit(&socket->served.told.bytes, memory_order_relaxed);
 }
-
-/* ---- starting and ending --------------------------------------------------------------------- */
 
 static void drop(struct side *side)
 {

@@ -18,8 +18,6 @@ enum {
 /* What this server can have left at the file's path, even after a power failure. */
 #define LEFT_BEHIND (FILE_SET(FILE_BACKLOG) | FILE_SET(FILE_EMPTY) | FILE_SET(FILE_UNFINISHED))
 
-/* ---- writing --------------------------------------------------------------------------------- */
-
 struct output {
     int fd, error;
     uint64_t at;
@@ -58,8 +56,6 @@ int backlog_file_write(const char *path, const struct stream_position *position,
     if (out.error != 0) disk_remove(path);
     return out.error;
 }
-
-/* ---- reading --------------------------------------------------------------------------------- */
 
 struct input {
     int fd;

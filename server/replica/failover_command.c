@@ -63,8 +63,6 @@ static void begin(struct replication *replication, const struct failover_goal *g
     resp_ok(out);
 }
 
-/* ---- a target given by its name -------------------------------------------------------------- */
-
 /* The client that waits until the name is resolved; other clients are served meanwhile. */
 struct asker {
     struct replication *replication;
@@ -120,8 +118,6 @@ static bool resolve(struct call *call, const struct failover_goal *goal)
             .reason = WAIT_REPLICAS, .gone = forget_asker, .late = give_up, .ctx = asker });
     return true;
 }
-
-/* ---- the command ----------------------------------------------------------------------------- */
 
 void cmd_failover(struct call *call)
 {

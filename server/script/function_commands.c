@@ -23,8 +23,6 @@ static struct functions *functions_of(struct call *call)
     return scripting_functions(call->context);
 }
 
-/* ---- changing ------------------------------------------------------------------------------- */
-
 static void fail_batch(struct call *call, const struct function_batch *batch)
 {
     fail_line(call, batch->error, strlen(batch->error), false);
@@ -84,8 +82,6 @@ static void cmd_function_flush(struct call *call)
     reply_ok(call);
 }
 
-/* ---- DUMP and RESTORE ----------------------------------------------------------------------- */
-
 static void dump_library(void *ctx, const struct library *library)
 {
     rdb_writer_function(ctx, library_code(library));
@@ -142,8 +138,6 @@ static void cmd_function_restore(struct call *call)
     }
     function_batch_drop(&batch);
 }
-
-/* ---- LIST ----------------------------------------------------------------------------------- */
 
 struct listing {
     struct call *call;
@@ -239,8 +233,6 @@ static void cmd_function_list(struct call *call)
     mem_free((char *)(uintptr_t)listing.pattern.data);
 }
 
-/* ---- the running function ------------------------------------------------------------------- */
-
 static void cmd_function_stats(struct call *call)
 {
     struct scripting *scripting = call->context;
@@ -280,8 +272,6 @@ static void cmd_function_kill(struct call *call)
     struct scripting *scripting = call->context;
     busy_kill(&scripting->running, call, true);
 }
-
-/* ---- rows ----------------------------------------------------------------------------------- */
 
 #define CHANGE_TIPS .tips = "request_policy:all_shards response_policy:all_succeeded"
 #define SCRIPTING   .since = "7.0.0"

@@ -20,8 +20,6 @@ enum { LOAD_USEC = 500 * 1000 };
 
 #define CHUNK_NAME "@user_function"
 
-/* ---- the variables of libraries ------------------------------------------------------------- */
-
 /* Makes the table at the top strict: from now on, reading a field that it lacks raises an error. */
 static void make_strict(lua_State *lua)
 {
@@ -75,8 +73,6 @@ void functions_table_init(struct functions *functions, struct function_table *ta
 {
     function_table_init(table, release_callback, functions);
 }
-
-/* ---- compiling ------------------------------------------------------------------------------ */
 
 static void stop_late_library(void *ctx, lua_State *lua)
 {
@@ -143,8 +139,6 @@ struct function_library *functions_compile(struct functions *functions, struct b
     return NULL;
 }
 
-/* ---- keeping up with the store -------------------------------------------------------------- */
-
 void functions_install(struct functions *functions, struct function_library *library,
                        const struct libraries *libraries, const struct library *stored)
 {
@@ -205,8 +199,6 @@ void functions_sync(struct functions *functions, const struct libraries *librari
     libraries_each(libraries, compile_stored, &(struct syncing){ functions, libraries });
     functions->version = libraries->version;
 }
-
-/* ---- making and dropping -------------------------------------------------------------------- */
 
 void functions_init(struct functions *functions, struct interpreter *interpreter,
                     const struct conf *conf)

@@ -33,8 +33,6 @@ static int raise_error(lua_State *lua, const char *text)
     return lua_error(lua);
 }
 
-/* ---- redis.call ---- */
-
 /* Makes the list of a call's arguments in lib->scratch, followed by the texts of those that are
  * numbers. Returns false after pushing an error. */
 static bool take_arguments(struct lib_redis *lib, lua_State *lua, int count)
@@ -125,8 +123,6 @@ static int redis_call(lua_State *lua)
     return 1;
 }
 
-/* ---- replies ---- */
-
 static const char *single_text(lua_State *lua)
 {
     if (lua_gettop(lua) == 1 && lua_type(lua, 1) == LUA_TSTRING) return lua_tostring(lua, 1);
@@ -151,8 +147,6 @@ static int redis_status_reply(lua_State *lua)
     lua_setfield(lua, -2, "ok");
     return 1;
 }
-
-/* ---- the rest ---- */
 
 static int redis_sha1hex(lua_State *lua)
 {
@@ -238,8 +232,6 @@ static int redis_acl_check_cmd(lua_State *lua)
     lua_pushboolean(lua, host_may_call(lib->host, command, count, argv));
     return 1;
 }
-
-/* ---- the table ---- */
 
 static const struct {
     const char *name;

@@ -147,8 +147,6 @@ void siphash_128(const uint8_t key[16], const void *data, size_t len, uint64_t *
     *high = finish(&s);
 }
 
-/* --- the memo --- */
-
 void siphash_remember(const void *data, size_t len, uint64_t hash_of_data)
 {
     /* Overwrite the oldest memo instead of moving the newer one. A move would load what was just

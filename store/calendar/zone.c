@@ -30,8 +30,6 @@ enum {
 /* Some files begin with a transition at the Big Bang, -2^59. */
 #define ENDLESS (INT64_C(1) << 59)
 
-/* ---- reading bytes --------------------------------------------------------------------------- */
-
 static int64_t read_signed(const char *at, size_t size)
 {
     uint64_t value = (signed char)at[0] < 0 ? UINT64_MAX : 0;
@@ -62,8 +60,6 @@ static size_t part_size(const struct part *part, size_t instant)
     return part->transitions * (instant + 1) + part->types * TYPE + part->chars +
            part->leaps * (instant + 4) + part->standards + part->uts;
 }
-
-/* ---- building the spans ---------------------------------------------------------------------- */
 
 struct building {
     struct zone *zone;
@@ -129,8 +125,6 @@ static void add_rule(struct building *building, const struct footer *footer)
     building->zone->cycle_from =
         civil_to_days((struct civil){ cycle_year, 1, 1 }) * SECONDS_PER_DAY;
 }
-
-/* ---- the file -------------------------------------------------------------------------------- */
 
 /* Adds the transitions of the file. `data` begins after the header. */
 static const char *add_transitions(struct building *building, struct bytes data,
@@ -212,8 +206,6 @@ size_t zone_bytes(const struct zone *zone)
 {
     return mem_size(zone);
 }
-
-/* ---- searching ------------------------------------------------------------------------------- */
 
 int64_t zone_fold(const struct zone *zone, int64_t *at)
 {

@@ -67,8 +67,6 @@ static struct pool_class *class_of(const struct slab *slab)
     return &classes[slab->class];
 }
 
-/* --- states --- */
-
 static bool in_ring(unsigned state)
 {
     return state >= 1 && state <= LEAVING;
@@ -150,8 +148,6 @@ static void retire_current(struct pool_class *class)
         slab_put(slab, bin_of(slab));
 }
 
-/* --- allocating --- */
-
 static size_t words_of(size_t class)
 {
     return class <= POOL_TABLES ? class : (size_t)POOL_TABLES << (class - POOL_TABLES);
@@ -220,8 +216,6 @@ void *pool_alloc_slab(size_t number)
     return block_at(class, (size_t)slab->fresh - slab->words + 1);
 }
 
-/* --- freeing --- */
-
 void pool_free_slab(struct slab *slab, void *block)
 {
     ensure(slab->used != 0, "double free: block of %u words, slab in state %u", slab->words,
@@ -238,8 +232,6 @@ void pool_free_slab(struct slab *slab, void *block)
     else if (!going)
         slab_put(slab, bin_of(slab));
 }
-
-/* --- emptying --- */
 
 /* Begins to empty the slab if that saves memory: its class has room for the blocks in other slabs,
  * and the slab is no fuller than the average of its class. */
@@ -277,8 +269,6 @@ bool pool_sparse(const void *block)
     return is_going(slab->state) || leaves_class(slab) || leaves_step(slab);
 }
 
-/* --- figures --- */
-
 size_t pool_used(void)
 {
     size_t words = 0;
@@ -305,8 +295,6 @@ bool pool_trim(void)
     }
     return slabs_trim();
 }
-
-/* --- checking --- */
 
 static void check_state(uint32_t number, const struct slab *slab)
 {

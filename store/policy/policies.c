@@ -36,8 +36,6 @@ static struct bytes name_of(const struct rule *rule)
     return bytes_of(rule->name, rule->name_len);
 }
 
-/* ---- pending policies ----------------------------------------------------------------------- */
-
 static void pending_remove(struct policies *policies, struct rule *rule)
 {
     *(rule->prev != NULL ? &rule->prev->next : &policies->first_pending) = rule->next;
@@ -64,8 +62,6 @@ const struct policy *policies_first_in_pass(const struct policies *policies, str
     if (name != NULL) *name = name_of(rule);
     return &rule->policy;
 }
-
-/* ---- memory --------------------------------------------------------------------------------- */
 
 /* Adds the block to policies->bytes. */
 static void *counted_block(struct policies *policies, void *block)
@@ -150,8 +146,6 @@ void policies_drop(struct policies *policies)
     *policies = (struct policies){ .root = NULL };
 }
 
-/* ---- children ------------------------------------------------------------------------------- */
-
 /* Finds the child whose label begins with this byte, or the index to insert it at. */
 static bool find_child(const struct policy_node *node, char first, uint32_t *index)
 {
@@ -209,8 +203,6 @@ static void join_only_child(struct policies *policies, struct policy_node **link
     free_block(policies, upper);
     free_block(policies, lower);
 }
-
-/* ---- names ---------------------------------------------------------------------------------- */
 
 static bool begins_with(struct bytes text, struct bytes start)
 {
@@ -325,8 +317,6 @@ bool policies_remove(struct policies *policies, struct bytes name)
     return true;
 }
 
-/* ---- keys ----------------------------------------------------------------------------------- */
-
 static const struct rule *rule_for(const struct policies *policies, struct bytes key)
 {
     const struct policy_node *node = policies->root;
@@ -356,8 +346,6 @@ const struct policy *policies_of(const struct policies *policies, struct bytes k
     return &rule->policy;
 }
 
-/* ---- walking -------------------------------------------------------------------------------- */
-
 typedef void visitor(void *ctx, struct bytes name, const struct policy *policy);
 
 static void visit_rules(const struct policy_node *node, visitor *visit, void *ctx)
@@ -372,8 +360,6 @@ void policies_each(const struct policies *policies, visitor *visit, void *ctx)
     if (policies->root != NULL) visit_rules(policies->root, visit, ctx);
 }
 
-/* ---- statistics ----------------------------------------------------------------------------- */
-
 static void reset_stats(void *ctx, struct bytes name, const struct policy *policy)
 {
     (void)ctx;
@@ -385,8 +371,6 @@ void policies_reset_stats(const struct policies *policies)
 {
     policies_each(policies, reset_stats, NULL);
 }
-
-/* ---- self-check ----------------------------------------------------------------------------- */
 
 struct totals {
     size_t count, with[POLICY_OPTIONS], bytes, pending;

@@ -3,8 +3,6 @@
 
 #include "store/base/ensure.h"
 
-/* ---- fits ------------------------------------------------------------------------------------ */
-
 static bool backoff_fits(const struct policy *policy)
 {
     return policy->backoff <= policy->backoff_max;
@@ -16,8 +14,6 @@ static bool rate_fits(const struct policy *policy)
     return policy->rate_span <= POLICY_RATE_SPAN_MAX &&
            (int64_t)policy->rate <= USEC_PER_MSEC * policy->rate_span;
 }
-
-/* ---- rows ------------------------------------------------------------------------------------ */
 
 #define FIELD(field)                                                                               \
     .size = sizeof(((struct policy *)NULL)->field), .offset = offsetof(struct policy, field)
@@ -130,8 +126,6 @@ const struct policy_row policy_rows[POLICY_OPTIONS] = {
 #define SYNTAX(name, syntax) [POLICY_##name] = (syntax),
 const char *const policy_syntax[POLICY_OPTIONS] = { POLICY_OPTION_LIST(SYNTAX) };
 
-/* ---- fields ---------------------------------------------------------------------------------- */
-
 int64_t policy_number(const struct policy *policy, const struct policy_part *part)
 {
     const char *field = (const char *)policy + part->offset;
@@ -170,8 +164,6 @@ void policy_set_key(struct policy *policy, const struct policy_part *part, struc
     ensure(part->kind == POLICY_KEY, "a number is no key");
     memcpy((char *)policy + part->offset, &key, sizeof(key));
 }
-
-/* ---- parts ----------------------------------------------------------------------------------- */
 
 static bool has_value(const struct policy *policy, const struct policy_part *part)
 {

@@ -9,8 +9,6 @@
 
 _Static_assert(NUMBER_INT64_MAX_CHARS <= 24, "a number has no room");
 
-/* ---- writing --------------------------------------------------------------------------------- */
-
 static void put_word(struct policy_words *to, struct bytes word)
 {
     ensure(to->count < POLICY_WORDS_MAX, "more than %d words", POLICY_WORDS_MAX);
@@ -55,8 +53,6 @@ void policy_words_write(struct policy_words *to, const struct policy *policy)
     put_number(to, 1);
 }
 
-/* ---- reading --------------------------------------------------------------------------------- */
-
 struct reading {
     const struct bytes *next, *end; /* the words left */
     struct policy *policy;
@@ -99,8 +95,6 @@ static void enumerate_options(char *text, size_t size, unsigned options, const c
         enumerate(text, size, policy_rows[option].name, options != 0, last);
     }
 }
-
-/* --- values --- */
 
 struct unit {
     const char *name;
@@ -172,8 +166,6 @@ static void describe_value(const struct policy_part *part, char *text, size_t si
         snprintf(text, size, "an integer from 1 to %lld", (long long)part->most);
     }
 }
-
-/* --- options --- */
 
 /* Takes the next word if it is this one. */
 static bool take_word(struct reading *reading, const char *word)
@@ -251,8 +243,6 @@ static bool take_options(struct reading *reading)
     }
     return true;
 }
-
-/* --- a whole policy --- */
 
 static bool is_consistent(const struct reading *reading)
 {

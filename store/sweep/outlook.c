@@ -8,8 +8,6 @@
 #include "store/sweep/key_scan.h"
 #include "store/txn/txn_type.h"
 
-/* ---- the next deadlines ---------------------------------------------------------------------- */
-
 bool outlook_remove_overdue(struct txn *txn, size_t budget)
 {
     if (txn->no_expiry) keyspace_hide(txn->ks, txn->now, SIZE_MAX);
@@ -42,8 +40,6 @@ size_t outlook_next(const struct keyspace *ks, msec now, struct due *due, size_t
     return found;
 }
 
-/* ---- overdue --------------------------------------------------------------------------------- */
-
 struct overdue_count {
     const struct keyspace *ks;
     struct overdue *overdue;
@@ -74,8 +70,6 @@ void outlook_overdue(const struct keyspace *ks, msec now, size_t most, struct ov
     struct overdue_count count = { ks, overdue, now, most };
     if (still_to_count(&count) > 0) keyspace_each_until(ks, now, count_overdue, &count);
 }
-
-/* ---- the forecast ---------------------------------------------------------------------------- */
 
 enum { AT_ONCE_MAX = 64 }; /* the largest collection whose members are counted with its key */
 
@@ -157,8 +151,6 @@ void outlook_free(struct outlook *outlook)
     key_scan_end(&outlook->scan);
     mem_free(outlook);
 }
-
-/* --- counting --- */
 
 static msec time_left(const struct outlook *outlook, msec at)
 {
@@ -322,8 +314,6 @@ bool outlook_run(struct outlook *outlook, size_t budget)
 {
     return key_scan_run(&outlook->scan, &budget);
 }
-
-/* --- results --- */
 
 /* Returns the number of deadlines that were at most `left` ms away when the forecast began. */
 static uint64_t count_within(const struct outlook *outlook, enum outlook_kind kind, msec left)

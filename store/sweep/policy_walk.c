@@ -35,8 +35,6 @@ static const struct policy *policy_for(const struct store *store, const struct e
     return policy != NULL && policies_in_pass(&store->policies, policy) ? policy : NULL;
 }
 
-/* ---- members -------------------------------------------------------------------------------- */
-
 /* Search for a member without a deadline. */
 struct seek {
     const struct object *object;
@@ -93,8 +91,6 @@ static bool set_member_deadlines(struct slice *slice, struct entry *entry,
     return false;
 }
 
-/* ---- keys ----------------------------------------------------------------------------------- */
-
 /* Applies the policy inside the value, from *cursor on; returns true when done. Restores
  * entry->accessed, because applying a policy is not an access to the key. */
 static bool apply_inside(struct slice *slice, struct entry *entry, uint64_t *cursor)
@@ -146,8 +142,6 @@ static void walk_bucket(struct slice *slice, unsigned db)
             (struct policy_progress_rest){ .key = key, .db = db, .cursor = cursor };
     }
 }
-
-/* ---- passes --------------------------------------------------------------------------------- */
 
 static void pass_end(struct policy_progress *walk)
 {

@@ -71,8 +71,6 @@ enum dead_letter_result dead_letter_move(struct txn *txn, struct entry *entry,
     return DEAD_LETTER_MOVED;
 }
 
-/* ---- elements of dehydrators ----------------------------------------------------------------- */
-
 /* Returns how many more elements the dehydrator `key` can take if it contains `count`; SIZE_MAX
  * without a limit. */
 static size_t room_in_dehydrator(struct txn *txn, struct bytes key, size_t count)

@@ -18,8 +18,6 @@
 #include "store/txn/effect_row.h"
 #include "store/type/stream/stream_repeats.h"
 
-/* ---- words ----------------------------------------------------------------------------------- */
-
 #define FIELD(field)                                                                               \
     .size = sizeof(((struct effect *)NULL)->field), .offset = offsetof(struct effect, field)
 #define OF_TYPE(type_, ...)                                                                        \
@@ -56,8 +54,6 @@
     INSTANT(stage.at), NUMBER(stage.deliveries, 0, UINT32_MAX), OF_TYPE(CLAIM, FIELD(stage))
 #define PUSH_OPTIONS INSTANT(from), COUNT(to), COUNT(at), INSTANT(stage.at)
 #define READ         WORD("ENTRIESREAD"), NUMBER(position.read, GROUP_READ_UNKNOWN, INT64_MAX)
-
-/* ---- forms ----------------------------------------------------------------------------------- */
 
 #define LIST(...) ((const struct word[]){ __VA_ARGS__ })
 #define WORDS(...)                                                                                 \
@@ -99,8 +95,6 @@ static bool is_nobodys(const struct effect *effect)
 {
     return effect->b.data == NULL;
 }
-
-/* ---- rows ------------------------------------------------------------------------------------ */
 
 #define ROW(kind)       [EFFECT_##kind]
 #define OPTIONAL(of)    .key = KEY_OPTIONAL, .type = TYPE_##of

@@ -18,8 +18,6 @@ static size_t print_score(const struct txn *txn, char *to, double score)
     return (size_t)snprintf(to, NUMBER_CHARS, "%.17g", score);
 }
 
-/* ---- the target ------------------------------------------------------------------------------ */
-
 void expiry_writer_forget(struct expiry_writer *writer)
 {
     writer->policy = NULL;
@@ -31,8 +29,6 @@ void expiry_writer_drop(struct expiry_writer *writer)
     mem_free(writer->texts);
     mem_free(writer->names);
 }
-
-/* ---- values ---------------------------------------------------------------------------------- */
 
 uint64_t expiry_size_of(const struct object *object, uint64_t most)
 {
@@ -57,8 +53,6 @@ uint64_t expiry_size_of(const struct object *object, uint64_t most)
     }
     return fits ? 0 : size;
 }
-
-/* ---- entries of a stream --------------------------------------------------------------------- */
 
 static void add_field(struct expiry_writer *writer, struct bytes name, struct bytes value)
 {
@@ -161,8 +155,6 @@ static void write_to_stream(struct adding *adding)
     append(adding->txn, writer);
 }
 
-/* ---- elements of a dehydrator ---------------------------------------------------------------- */
-
 static void push(void *ctx, struct bytes payload)
 {
     struct adding *adding = ctx;
@@ -200,8 +192,6 @@ static void write_to_dehydrator(struct adding *adding)
         dump(adding, push);
     if (!adding->done) push(adding, value);
 }
-
-/* ---- targets by type ------------------------------------------------------------------------- */
 
 static const struct {
     void (*write)(struct adding *adding); /* NULL if no log can have this type */

@@ -44,8 +44,6 @@ msec txn_lease_end(struct txn *txn, struct bytes key, msec end)
     return of_key < end ? of_key : end;
 }
 
-/* ---- a clock that was set -------------------------------------------------------------------- */
-
 struct found {
     struct entry **entries;
     size_t count, cap;

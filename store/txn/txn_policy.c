@@ -25,8 +25,6 @@ struct policy_note {
 
 #define CAUSE(word) (1u << POLICY_##word)
 
-/* ---- the policies themselves ---------------------------------------------------------------- */
-
 /* Applies the policies of all noted keys now. Call before the table of policies changes, because
  * notes and the cached policy point into the table. */
 static void end_before_change(struct txn *txn)
@@ -88,8 +86,6 @@ const struct policy *txn_policy_of(struct txn *txn, const struct entry *entry)
     return txn->ruled_by;
 }
 
-/* ---- deadlines ------------------------------------------------------------------------------ */
-
 msec txn_policy_member_at(struct txn *txn, const struct policy *policy)
 {
     if (policy == NULL || policy->member_ttl == 0) return NEVER;
@@ -136,8 +132,6 @@ void txn_policy_time_members(struct txn *txn, struct bytes key, struct object *o
     object_free(object);
     *object = copy;
 }
-
-/* ---- notes ---------------------------------------------------------------------------------- */
 
 static uint32_t chain_of(const struct txn *txn, const struct entry *entry)
 {
@@ -217,8 +211,6 @@ void txn_policy_note(struct txn *txn, struct entry *entry, enum policy_cause cau
     if (cause == POLICY_PUSHED_TAIL) note->end = LIST_TAIL;
 }
 
-/* ---- statistics ----------------------------------------------------------------------------- */
-
 void txn_policy_count_set(struct txn *txn, struct entry *entry)
 {
     const struct policy *policy = txn_policy_of(txn, entry);
@@ -233,8 +225,6 @@ void txn_policy_count_expired(struct txn *txn, const struct entry *entry)
     struct policy_stats *stats = policy->stats;
     ++*(entry->object.was_read ? &stats->expired_read : &stats->expired_unread);
 }
-
-/* ---- the end of a note ---------------------------------------------------------------------- */
 
 static void forget_all(struct txn *txn)
 {
@@ -261,8 +251,6 @@ void txn_policy_forget(struct txn *txn, const struct entry *entry)
     struct policy_note *note = note_of(txn, entry);
     if (note != NULL) note->entry = NULL;
 }
-
-/* ---- applying a policy ---------------------------------------------------------------------- */
 
 bool txn_policy_retain(struct txn *txn, struct entry *entry, const struct policy *policy)
 {

@@ -4,8 +4,6 @@
 #include "store/txn/expiry_log.h"
 #include "store/txn/txn_type.h"
 
-/* ---- expired members ---- */
-
 static bool has_expired(const struct txn *txn, const struct entry *entry)
 {
     return !txn_replays(txn) && due_at_come(keyspace_next_due(txn->ks), txn->now) &&
@@ -20,8 +18,6 @@ static bool goes_whole(struct txn *txn, const struct entry *entry)
     return txn->no_expiry ||
            !((txn->store->event_mask & LISTEN_MEMBERS) || expiry_is_logged(txn, entry));
 }
-
-/* ---- members beyond MAXLEN ---- */
 
 /* Returns the policy whose MAXLEN the entry exceeds, or NULL. */
 static const struct policy *exceeded_policy(const struct txn *txn, const struct entry *entry)
@@ -44,8 +40,6 @@ static size_t work_of(const struct txn *txn, const struct entry *entry, size_t e
     bool notifies = txn->store->event_mask & LISTEN_MEMBERS;
     return notifies || excess < stay ? excess : stay;
 }
-
-/* ---- both ------------------------------------------------------------------------------------ */
 
 bool txn_settles_slowly(struct txn *txn, const struct entry *entry)
 {

@@ -11,8 +11,6 @@ static void rearm(struct txn *txn, struct entry *entry)
         keyspace_rearm(txn->ks, entry);
 }
 
-/* ---- entries --------------------------------------------------------------------------------- */
-
 bool txn_stream_next_id(const struct txn *txn, const struct entry *entry, struct stream_id *id)
 {
     *id = stream_marks(entry->object.stream).last;
@@ -111,8 +109,6 @@ void txn_stream_set_retention(struct txn *txn, struct entry *entry, msec span)
     txn_notify(txn, entry, &(struct effect){ .kind = EFFECT_STREAM_RETAIN, .at = span });
 }
 
-/* ---- groups ---------------------------------------------------------------------------------- */
-
 struct stream_group *txn_group_add(struct txn *txn, struct entry *entry, struct bytes name,
                                    const struct group_position *position)
 {
@@ -168,8 +164,6 @@ void txn_consumer_remove(struct txn *txn, struct entry *entry, struct stream_gro
     consumer_remove(group, consumer);
 }
 
-/* ---- pending entries ------------------------------------------------------------------------- */
-
 void txn_pending_put(struct txn *txn, struct entry *entry, struct stream_group *group,
                      const struct pending *pending)
 {
@@ -203,8 +197,6 @@ size_t txn_stream_forget_pending(struct txn *txn, struct entry *entry, struct st
     return count;
 }
 
-/* ---- entries sent twice ---------------------------------------------------------------------- */
-
 void txn_repeat_set_limits(struct txn *txn, struct entry *entry, struct repeat_limits limits)
 {
     repeat_set_limits(stream_make_repeats(entry->object.stream), limits);
@@ -225,8 +217,6 @@ void txn_repeat_set_counts(struct txn *txn, struct entry *entry, struct repeat_c
     RECORD(txn, entry, EFFECT_REPEAT_COUNTS, EVENT_NONE, .from = counts.added,
            .to = counts.repeated);
 }
-
-/* ---- entries that expire --------------------------------------------------------------------- */
 
 size_t txn_stream_purge(struct txn *txn, struct entry *entry, msec by, size_t limit)
 {

@@ -133,8 +133,6 @@ void txn_trail_whole(struct txn *txn, unsigned db, enum trail_what what, uint64_
     trail_add_whole(txn->store->trail, db, &event);
 }
 
-/* ---- members --------------------------------------------------------------------------------- */
-
 static enum trail_what end_of_member(const struct entry *entry, enum event event)
 {
     switch (event) {

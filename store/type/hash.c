@@ -53,8 +53,6 @@ struct hash {
     bool hashtable; /* the encoding is "hashtable"; never reset */
 };
 
-/* ---- pairs --------------------------------------------------------------------------------- */
-
 struct texts {
     struct bytes field, value;
 };
@@ -150,8 +148,6 @@ static struct pair *pair_rebuild(struct hash_table *table, struct pair *old, str
     return pair;
 }
 
-/* ---- large --------------------------------------------------------------------------------- */
-
 static void hash_table_expire(struct hash_table *table, struct pair *pair, msec at)
 {
     if (at != NEVER) {
@@ -179,8 +175,6 @@ static bool hash_table_set(struct hash_table *table, const struct packed_record 
     hash_table_expire(table, pair, record->at);
     return is_new;
 }
-
-/* ---- relocating ---------------------------------------------------------------------------- */
 
 enum { PHASE_PAIRS, PHASE_DEADLINES };
 
@@ -224,8 +218,6 @@ struct hash *hash_relocate(struct hash *hash, struct relocation_cursor *cursor,
     return hash;
 }
 
-/* ---- small, and from small to large -------------------------------------------------------- */
-
 /* Makes the hash large. Returns the packed records for the caller to free, because what the caller
  * is about to set may point into them. */
 static struct packed enlarge_hash(struct hash *hash)
@@ -260,8 +252,6 @@ void hash_expect(struct hash *hash, size_t count)
     }
     dict_reserve(&hash->table->pairs, count);
 }
-
-/* ---- the hash ------------------------------------------------------------------------------ */
 
 struct hash *hash_new(void)
 {
@@ -372,8 +362,6 @@ void hash_random(const struct hash *hash, uint64_t (*next)(void *ctx), void *ctx
     *value = value_of(pair);
 }
 
-/* ---- walking ------------------------------------------------------------------------------- */
-
 struct visitor {
     void (*visit)(void *ctx, struct bytes field, struct bytes value);
     void *ctx;
@@ -430,8 +418,6 @@ bool hash_iter_next(struct hash_iter *iter, struct bytes *field, struct bytes *v
     return true;
 }
 
-/* ---- deadlines ----------------------------------------------------------------------------- */
-
 bool hash_lookup(const struct hash *hash, struct bytes field, struct bytes *value, msec *at)
 {
     if (!hash->is_large) {
@@ -482,8 +468,6 @@ struct expiring hash_expiring(const struct hash *hash)
     if (!hash->is_large) return (struct expiring){ .packed = &hash->packed };
     return (struct expiring){ .deadlines = hash->table->deadlines, .name_of = field_of_deadline };
 }
-
-/* ---- encoding, memory, self-check ---------------------------------------------------------- */
 
 const struct dict *hash_hint(const struct hash *hash)
 {

@@ -13,8 +13,6 @@
 #include "store/mem/mem.h"
 #include "store/type/list_node.h"
 
-/* ---- push ----------------------------------------------------------------------------------- */
-
 static uint32_t room_at(const struct list_node *node, enum list_end end)
 {
     return end == LIST_HEAD ? node->begin : node->cap - node->end;
@@ -76,8 +74,6 @@ void list_push(struct list *list, enum list_end end, struct bytes element)
     blob_free(copy);
 }
 
-/* ---- pop and keep --------------------------------------------------------------------------- */
-
 void list_pop(struct list *list, enum list_end end, size_t count)
 {
     ensure(count <= list->count, "pop of %zu from %zu elements", count, list->count);
@@ -107,8 +103,6 @@ void list_keep(struct list *list, size_t from, size_t to)
     list_pop(list, LIST_TAIL, list->count - to);
     list_pop(list, LIST_HEAD, from);
 }
-
-/* ---- remove --------------------------------------------------------------------------------- */
 
 /* Removes up to `limit` matches from the head of a node, in one pass. */
 static uint32_t remove_forward(struct list_node *node, uint64_t limit, struct bytes element)
@@ -193,8 +187,6 @@ size_t list_remove(struct list *list, int64_t count, struct bytes element)
     return removed;
 }
 
-/* ---- reading -------------------------------------------------------------------------------- */
-
 /* Returns the node that contains the element at *index, and sets *index to the element's number in
  * this node. Searches from the nearer end. */
 static const struct list_node *find_node(const struct list *list, size_t *index)
@@ -269,8 +261,6 @@ struct bytes list_at(const struct list *list, size_t index)
     const struct list_node *node = find_node(list, &index);
     return list_unpack(node, find_offset(node, index));
 }
-
-/* ---- changing in the middle ----------------------------------------------------------------- */
 
 static bool node_fits(const struct list_node *node, uint32_t size)
 {
@@ -353,8 +343,6 @@ void list_put(struct list *list, size_t index, struct bytes element)
     list_insert(list, index, element);
 }
 
-/* ---- creating, freeing ---------------------------------------------------------------------- */
-
 struct list *list_new(void)
 {
     struct list *list = mem_alloc(sizeof(*list));
@@ -385,8 +373,6 @@ size_t list_count(const struct list *list)
 {
     return list->count;
 }
-
-/* ---- relocating ----------------------------------------------------------------------------- */
 
 enum {
     NODES_MAX = 1024

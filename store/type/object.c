@@ -74,8 +74,6 @@ size_t object_notes(const struct object *object)
     return row->notes != NULL ? row->notes(object) : 0;
 }
 
-/* ---- members with deadlines ---- */
-
 static const struct member_ops *members_of(const struct object *object)
 {
     const struct member_ops *ops = row_of(object->type)->members;

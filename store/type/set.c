@@ -33,8 +33,6 @@ struct set {
     bool hashtable; /* the encoding is "hashtable"; never reset */
 };
 
-/* ---- a member of a table ---- */
-
 static inline struct bytes set_member_view(const struct set_member *member)
 {
     return bytes_of(member->data + member->has_expiry * sizeof(struct deadline), member->len);
@@ -70,8 +68,6 @@ static msec set_member_at(const struct set_table *table, struct set_member *memb
                               : NEVER;
 }
 
-/* ---- the table ---- */
-
 static void set_table_add(struct set_table *table, struct bytes content, msec at)
 {
     struct set_member *member = set_member_new(content, at != NEVER);
@@ -98,8 +94,6 @@ static bool set_table_expire(struct set_table *table, struct bytes content, msec
     deadlines_set(&table->deadlines, deadline_of_set_member(member), at);
     return true;
 }
-
-/* ---- relocating ---- */
 
 enum { PHASE_MEMBERS, PHASE_DEADLINES };
 
@@ -143,8 +137,6 @@ struct set *set_relocate(struct set *set, struct relocation_cursor *cursor,
     if (cursor->at == 0) cursor->phase = PHASE_DEADLINES;
     return set;
 }
-
-/* ---- the set ---- */
 
 struct set *set_new(void)
 {
@@ -264,8 +256,6 @@ struct bytes set_random(const struct set *set, uint64_t (*next)(void *ctx), void
     return record.member;
 }
 
-/* ---- walking ---- */
-
 struct scan_visitor {
     void (*visit)(void *ctx, struct bytes member);
     void *ctx;
@@ -321,8 +311,6 @@ bool set_iter_next(struct set_iter *iter, struct bytes *member)
     return true;
 }
 
-/* ---- deadlines ---- */
-
 bool set_deadline(const struct set *set, struct bytes member, msec *at)
 {
     if (set->is_large) {
@@ -358,8 +346,6 @@ struct expiring set_expiring(const struct set *set)
     if (!set->is_large) return (struct expiring){ .packed = &set->packed };
     return (struct expiring){ .deadlines = set->table->deadlines, .name_of = member_of_deadline };
 }
-
-/* ---- encoding, memory, self-check ---- */
 
 const struct dict *set_hint(const struct set *set)
 {

@@ -30,8 +30,6 @@ void zset_front_begin(struct packed *packed, const struct zset_front *front, uin
     packed_begin(packed, bytes_of(text, len + TAIL), cap);
 }
 
-/* ---- letters -------------------------------------------------------------------------------- */
-
 /* The value of a digit, plus one; 0 for all other characters. */
 static const unsigned char digits[UINT8_MAX + 1] = {
     ['0'] = 1, ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,  ['6'] = 7,  ['7'] = 8,

@@ -10,8 +10,6 @@
 
 enum { FRONT_FROM = 4 /* members */ };
 
-/* ---- scores --------------------------------------------------------------------------------- */
-
 struct score_text {
     char data[sizeof(double)];
     uint32_t len;
@@ -50,8 +48,6 @@ static struct score_text text_of(double score, int64_t base)
     return text;
 }
 
-/* ---- reading -------------------------------------------------------------------------------- */
-
 uint32_t zset_packed_get(const struct packed *packed, const struct zset_front *front,
                          uint32_t offset, char text[ZSET_TEXT_SIZE], struct zset_member *found)
 {
@@ -80,8 +76,6 @@ uint32_t zset_packed_find(const struct packed *packed, struct bytes member)
     struct bytes stored;
     return stored_form(packed, member, text, &stored) ? packed_find(packed, stored) : packed->len;
 }
-
-/* ---- order ---------------------------------------------------------------------------------- */
 
 /* The target of a search: a score, or a score and a stored member. */
 struct probe {
@@ -153,8 +147,6 @@ bool zset_packed_rank(const struct packed *packed, struct bytes member, size_t *
         at = packed_get(packed, at, &record);
     return true;
 }
-
-/* ---- the front ------------------------------------------------------------------------------ */
 
 /* Makes a copy of the set with another front, which all members must suit. Returns false if the
  * copy does not fit. */
@@ -260,8 +252,6 @@ static void suit_base(struct packed *packed, struct bytes stored, double score, 
         packed_drop(&made);
 }
 
-/* ---- changes -------------------------------------------------------------------------------- */
-
 /* Inserts a member in its stored form. */
 static bool insert(struct packed *packed, struct bytes stored, double score, msec at)
 {
@@ -326,8 +316,6 @@ bool zset_packed_expire(struct packed *packed, struct bytes member, msec at)
     return suit_member(packed, member, at, text, &stored) &&
            packed_expire(packed, packed_find(packed, stored), at);
 }
-
-/* ---- self-check ----------------------------------------------------------------------------- */
 
 void zset_packed_check(const struct packed *packed)
 {

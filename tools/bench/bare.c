@@ -56,8 +56,6 @@ __attribute__((noreturn)) static void die(const char *what)
     exit(EXIT_FAILURE);
 }
 
-/* ---- answers --------------------------------------------------------------------------------- */
-
 static struct answer *find_answer(struct bare *bare, const char *name, size_t len)
 {
     unsigned hash = (unsigned)len;
@@ -126,8 +124,6 @@ static void add_answers(struct bare *bare, int value_size)
     add_texts(bare, "REDE.POLL", 1, value_size);
     add_texts(bare, "REDE.PULL", -1, value_size);
 }
-
-/* ---- requests -------------------------------------------------------------------------------- */
 
 static void flush(struct bare *bare, int fd)
 {
@@ -207,8 +203,6 @@ static bool serve_conn(struct bare *bare, struct conn *conn)
     memmove(conn->input, at, conn->len);
     return !broken && conn->len < INPUT_SIZE;
 }
-
-/* ---- sockets --------------------------------------------------------------------------------- */
 
 static void add_conn(struct bare *bare)
 {

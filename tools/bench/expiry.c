@@ -71,8 +71,6 @@ struct run {
     struct figures figures;
 };
 
-/* ---- filling --------------------------------------------------------------------------------- */
-
 /* Returns, by our clock, the end of the last millisecond in which the first key is alive. */
 static int64_t first_deadline_usec(const struct run *run)
 {
@@ -99,8 +97,6 @@ static void fill_keys(struct run *run)
     exit(EXIT_FAILURE);
 }
 
-/* ---- PINGs ----------------------------------------------------------------------------------- */
-
 static void read_pongs(struct pinger *pinger, struct samples *pings, int timeout_msec)
 {
     while (pinger->answered < pinger->sent.count && link_reply(&pinger->link, timeout_msec) != NULL)
@@ -118,8 +114,6 @@ static void ping_when_due(struct pinger *pinger, struct samples *pings)
     link_flush(&pinger->link);
     pinger->next += pinger->pace_usec;
 }
-
-/* ---- INFO ------------------------------------------------------------------------------------ */
 
 /* Reads the reply to the last INFO if it has arrived, and sends the next one when it is due. */
 static void poll_info(struct run *run)
@@ -161,8 +155,6 @@ static double info_field(struct run *run, const char *section, const char *field
     return server_info_field(&run->commands, field);
 }
 
-/* ---- events ---------------------------------------------------------------------------------- */
-
 /* The event's key is "<prefix><deadline>:<number>". */
 static void take_events(struct run *run)
 {
@@ -182,8 +174,6 @@ static void take_events(struct run *run)
         samples_add(&run->figures.late, late);
     }
 }
-
-/* ---- the run --------------------------------------------------------------------------------- */
 
 static void measure(struct run *run)
 {
@@ -218,8 +208,6 @@ static void measure(struct run *run)
     samples_sort(&figures->pings);
     samples_sort(&figures->quiet_pings);
 }
-
-/* ---- reporting ------------------------------------------------------------------------------- */
 
 /* Prints milliseconds; null or "never" if `usec` is negative or INT64_MAX. */
 static void print_msec(const struct run *run, const char *name, int64_t usec)

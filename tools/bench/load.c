@@ -133,8 +133,6 @@ static struct phase phase_of(const struct plan *plan, const char *name)
     exit(2);
 }
 
-/* ---- printing -------------------------------------------------------------------------------- */
-
 static void print_json(const struct plan *plan, const struct phase *phase, unsigned commands,
                        const struct drive_result *r, bool counted, uint64_t next)
 {
@@ -189,8 +187,6 @@ static void print_text(const struct plan *plan, const struct phase *phase,
                " above 1 ms\n",
                (double)r->stall_nsec / 1e3, r->stall_at, r->stalls_over_msec);
 }
-
-/* ---- work ------------------------------------------------------------------------------------ */
 
 static bool run_phase(const struct plan *plan, const char *name, struct numbers *numbers)
 {

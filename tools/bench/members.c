@@ -64,8 +64,6 @@ struct run {
     struct figures figures;
 };
 
-/* ---- what to do ------------------------------------------------------------------------------ */
-
 static void usage(FILE *to)
 {
     fputs(
@@ -114,8 +112,6 @@ static struct plan parse_arguments(int argc, char **argv)
     if (plan.instant) plan.spread_msec = 0;
     return plan;
 }
-
-/* ---- filling --------------------------------------------------------------------------------- */
 
 typedef void write_command(struct run *run, long long i);
 
@@ -216,8 +212,6 @@ static void fill_members(struct run *run)
     exit(EXIT_FAILURE);
 }
 
-/* ---- looking --------------------------------------------------------------------------------- */
-
 static void sleep_until(int64_t usec)
 {
     struct timespec until = { .tv_sec = usec / 1000000, .tv_nsec = usec % 1000000 * 1000 };
@@ -238,8 +232,6 @@ static double overdue_now(struct run *run)
     return server_info_field(&run->looks, "overdue_keys") +
            server_info_field(&run->looks, "overdue_members");
 }
-
-/* ---- spread ---------------------------------------------------------------------------------- */
 
 static bool take_number(const char **at, const char *end, int64_t *number)
 {
@@ -313,8 +305,6 @@ static void measure_spread(struct run *run)
     samples_sort(&run->figures.late);
 }
 
-/* ---- one instant ----------------------------------------------------------------------------- */
-
 /* A connection that sends PINGs. They are sent at fixed times, even while earlier ones are
  * unanswered, so that a stall of the server counts for every PING that was sent during the
  * stall. */
@@ -375,8 +365,6 @@ static void measure_instant(struct run *run)
     samples_sort(&figures->quiet_pings);
     samples_sort(&figures->pings);
 }
-
-/* ---- reporting ------------------------------------------------------------------------------- */
 
 struct shown {
     char text[32];

@@ -2,8 +2,6 @@
  * parsers, --help, man pages and completions are made. */
 #include "tools/files/usages.h"
 
-/* ---- expired-check ---- */
-
 static const char *const check_forms[] = {
     "[--deep] [--show] [--fix [--cut-at-damage]] DIR|FILE ...",
     NULL,
@@ -71,8 +69,6 @@ const struct usage usages_check = {
     .sections = check_sections,
     .wrong = EXIT_UNREADABLE,
 };
-
-/* ---- expired-export ---- */
 
 static const char *const export_forms[] = {
     "[--text] [--strict] [--drop-members] DIR|FILE",

@@ -19,8 +19,6 @@ static void write_see_also(FILE *to)
         fprintf(to, ".BR %s%s\n", pages[i], pages[i + 1] != NULL ? " ," : "");
 }
 
-/* ---- a program ---- */
-
 void page_write_program(FILE *to, const struct usage *usage, const struct page_version *version)
 {
     roff_begin(to, &(struct roff_page){ .name = usage->name,
@@ -61,8 +59,6 @@ void page_write_program(FILE *to, const struct usage *usage, const struct page_v
     }
     write_see_also(to);
 }
-
-/* ---- the options of the configuration ---- */
 
 static const char about_file[] =
     "A line of the file is an option and its value. Lines that begin with `#` are comments. Quote "

@@ -27,8 +27,6 @@ static void fail_with_text(struct call *call, struct outbuf *why)
     outbuf_drop(why);
 }
 
-/* ---- users ---------------------------------------------------------------------------------- */
-
 static void set_user(struct call *call, const struct acl_words *words)
 {
     struct acl_sessions sessions = { call->context, call->session };
@@ -81,8 +79,6 @@ static void cmd_acl_deluser(struct call *call)
         resp_integer(call->out, deleted);
 }
 
-/* ---- files ---------------------------------------------------------------------------------- */
-
 /* DIFFERS: Redis 7.0 closes all connections except those of the default user. Here, as in Redis
  * 7.2, a connection stays open if its user still exists and may still use the channels that the
  * connection uses. (doc/differs.md) */
@@ -110,8 +106,6 @@ static void cmd_acl_save(struct call *call)
     else
         fail_with_text(call, &why);
 }
-
-/* ---- GENPASS and DRYRUN --------------------------------------------------------------------- */
 
 static void cmd_acl_genpass(struct call *call)
 {
@@ -193,8 +187,6 @@ static void cmd_acl_dryrun(struct call *call)
     else
         reply_refusal(call, verdict, ref, argv[at]);
 }
-
-/* ---- rows ----------------------------------------------------------------------------------- */
 
 enum { SYSTEM = ADMIN | NOSCRIPT | LOADING | STALE, OPEN = NOSCRIPT | LOADING | STALE };
 

@@ -24,8 +24,6 @@ static void reply_and_drop(struct call *call, struct outbuf *text)
     outbuf_drop(text);
 }
 
-/* ---- users ---------------------------------------------------------------------------------- */
-
 /* Replies with the three fields of a selector. */
 static void reply_selector(struct call *call, const struct acl_selector *selector)
 {
@@ -99,8 +97,6 @@ void acl_show_caller(struct call *call)
     reply_bytes(call, user != NULL ? blob_view(user->name) : LIT("default"));
 }
 
-/* ---- categories ----------------------------------------------------------------------------- */
-
 static void append_name(struct resp_writer *out, struct command_ref ref, unsigned category,
                         size_t *count)
 {
@@ -142,8 +138,6 @@ void acl_show_categories(struct call *call)
     for (unsigned i = 0; i < category_count(); i++)
         resp_bulk_text(call->out, category_name(i));
 }
-
-/* ---- LOG ------------------------------------------------------------------------------------ */
 
 void acl_show_log(struct call *call)
 {

@@ -90,8 +90,6 @@ static void cmd_client_reply(struct call *call)
     }
 }
 
-/* ---- UNBLOCK ------------------------------------------------------------------------------- */
-
 static void cmd_client_unblock(struct call *call)
 {
     int64_t id;

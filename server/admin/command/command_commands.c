@@ -13,8 +13,6 @@
 
 enum { NAME_MAX_LEN = 64 };
 
-/* ---- COUNT, INFO and DOCS -------------------------------------------------------------------- */
-
 /* Finds the row with a full name: "get", "config|get". */
 static struct command_ref find_full(const struct commands *commands, struct bytes name)
 {
@@ -105,8 +103,6 @@ static void cmd_command_docs(struct call *call)
         if (ref.row != NULL) reply_docs(call, ref);
     }
 }
-
-/* ---- LIST and GETKEYS ------------------------------------------------------------------------ */
 
 struct list_filter {
     struct bytes pattern, category; /* no filter if data is NULL */

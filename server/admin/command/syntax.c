@@ -188,8 +188,6 @@ void syntax_parse(struct syntax *syntax, const char *line)
     ensure(*parse.at == '\0', "'%s' left over in a syntax", parse.at);
 }
 
-/* ---- the reply ------------------------------------------------------------------------------- */
-
 static bool is_among(struct bytes name, const char *const *names)
 {
     for (; *names != NULL; names++)

@@ -17,8 +17,6 @@
 
 enum { BUILD_ID_BYTES = 8, PATH_MAX_CHARS = 900, SECONDS_OF_DAY = 86400 };
 
-/* ---- Server ---------------------------------------------------------------------------------- */
-
 /* The first bytes of the linker's build id, in hexadecimal; "0" if there is none. */
 struct build_id {
     char text[2 * BUILD_ID_BYTES + 1];
@@ -134,8 +132,6 @@ void info_server(struct report *report)
     REPORT_ROWS(report, rows);
 }
 
-/* ---- Clients --------------------------------------------------------------------------------- */
-
 void info_clients(struct report *report)
 {
     const struct server_context *context = report->context;
@@ -163,8 +159,6 @@ void info_clients(struct report *report)
     REPORT_ROWS(report, rows);
 }
 
-/* ---- Cluster, Modules ------------------------------------------------------------------------ */
-
 void info_cluster(struct report *report)
 {
     bool emulated = report->context->conf->cluster != CONF_CLUSTER_NO;
@@ -176,8 +170,6 @@ void info_modules(struct report *report)
 {
     (void)report; /* Redis writes a line for each module, but none can be loaded here */
 }
-
-/* ---- CPU ------------------------------------------------------------------------------------- */
 
 static double seconds_of(struct timeval time)
 {

@@ -87,8 +87,6 @@ void call_run(struct call *call)
     if (call->failed) txn_call_failed(txn);
 }
 
-/* ---- errors ---- */
-
 static const char *const texts[ERROR_COUNT] = {
 #define E(id, text) [id] = (text),
     ERROR_LIST(E)

@@ -36,8 +36,6 @@ bool command_has_keys(const struct command *row)
     return row->find_keys != NULL;
 }
 
-/* ---- positions ------------------------------------------------------------------------------ */
-
 /* Returns the position at which the spec starts, or 0 if its keyword is missing. */
 static int first_of(const struct key_spec *spec, int argc, const struct bytes *argv)
 {
@@ -86,8 +84,6 @@ int command_keys(const struct command *row, int argc, const struct bytes *argv, 
     }
     return found;
 }
-
-/* ---- flags ---------------------------------------------------------------------------------- */
 
 void command_key_flags(const struct command *row, int argc, const struct bytes *argv,
                        const int *positions, int count, unsigned *flags)

@@ -9,8 +9,6 @@
 
 enum { GENERATED_ID_CHARS = 31 };
 
-/* ---- push ------------------------------------------------------------------------------------ */
-
 /* Pushes the element at argument 3, whose id is argument 4. */
 static void push_new_element(struct call *call, msec at)
 {
@@ -66,8 +64,6 @@ static void cmd_rede_gidpush(struct call *call)
     if (push_element(call, &push, id, call->argv[3]) == PUSHED) reply_bytes(call, id);
 }
 
-/* ---- REDE.MPUSH ------------------------------------------------------------------------------ */
-
 enum { TRIPLE = 3 }; /* ttl element id */
 
 static struct bytes argument_key(const void *argument)
@@ -111,8 +107,6 @@ static void cmd_rede_mpush(struct call *call)
             pushed += push_element(call, &push, call->argv[i + 2], call->argv[i + 1]) == PUSHED;
     resp_integer(call->out, pushed);
 }
-
-/* ---- one element by its id ------------------------------------------------------------------- */
 
 static void reply_payload(struct call *call, const struct element *element)
 {
@@ -161,8 +155,6 @@ static void cmd_rede_update(struct call *call)
     reply_payload(call, element);
     txn_rede_update(call->txn, entry, element, call->argv[3]);
 }
-
-/* ---- rows ------------------------------------------------------------------------------------ */
 
 #define PUSH_OPTIONS                                                                               \
     "[KEEP | REPLACE | POSTPONE [ATMOST milliseconds]] [REMEMBER milliseconds] "                   \

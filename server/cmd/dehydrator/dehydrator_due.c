@@ -10,8 +10,6 @@
 #include "store/txn/dead_letter.h"
 #include "store/txn/txn_token.h"
 
-/* ---- options --------------------------------------------------------------------------------- */
-
 enum {
     COUNT_0 = 1 << 0,
     WITHIDS = 1 << 1,
@@ -54,8 +52,6 @@ static bool parse_take(struct call *call, int i, unsigned known, struct take *ta
     return true;
 }
 
-/* ---- when and how many ----------------------------------------------------------------------- */
-
 /* Returns how many due elements may be delivered now, at most `limit`. */
 static size_t count_deliverable(const struct call *call, const struct entry *entry, int64_t limit)
 {
@@ -90,8 +86,6 @@ static void block_until_due(struct call *call, const struct entry *entry, msec u
                        .no_answer = claims ? ANSWER_EMPTY : ANSWER_NULL,
                    });
 }
-
-/* ---- poll ------------------------------------------------------------------------------------ */
 
 static void poll_first(struct call *call, struct entry *entry, size_t count, bool with_ids)
 {
@@ -173,8 +167,6 @@ static void cmd_rede_xpoll(struct call *call)
     dehydrator_walk_end(&walk);
 }
 
-/* ---- claim ----------------------------------------------------------------------------------- */
-
 /* What each claim of a call receives. */
 struct grant {
     msec lease_end;
@@ -248,8 +240,6 @@ static void cmd_rede_claim(struct call *call)
     while (due-- > 0)
         claim_first(call, source.entry, &grant);
 }
-
-/* ---- fair claim ------------------------------------------------------------------------------ */
 
 /* A call gives up after this many misses, so that other clients are served. Each turn that delivers
  * nothing is a miss, and so is each dead element that is moved to the dead letters. */
@@ -377,8 +367,6 @@ static void cmd_rede_fairclaim(struct call *call)
         resp_splice(out, &elements);
     }
 }
-
-/* ---- rows ------------------------------------------------------------------------------------ */
 
 static const struct command rows[] = {
     ROW("REDE.POLL", cmd_rede_poll, -2, WRITE, .keys = KEY_FIRST,

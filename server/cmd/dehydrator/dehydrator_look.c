@@ -8,8 +8,6 @@
 #include "store/fair_survey.h"
 #include "store/txn/txn_dehydrator.h"
 
-/* ---- counts and the next deadline ------------------------------------------------------------ */
-
 /* REDE.TTN: the time until the next element is due, or null if there is none. A claimed element is
  * due at the end of its lease, or later with BACKOFF. */
 static void cmd_rede_ttn(struct call *call)
@@ -94,8 +92,6 @@ static void cmd_rede_info(struct call *call)
     if (empty != NULL) dehydrator_free(empty);
 }
 
-/* ---- figures of a prefix --------------------------------------------------------------------- */
-
 /* REDE.FAIRINFO: counts in slices while the client is blocked. In MULTI and scripts, which can't
  * block, counts at once. */
 static void cmd_rede_fairinfo(struct call *call)
@@ -124,8 +120,6 @@ static void cmd_rede_fairinfo(struct call *call)
     bool waits = instant_due(figures.oldest, now);
     reply_named_or_null(call, "oldest-due-ms", waits, now - figures.oldest);
 }
-
-/* ---- ranges of deadlines --------------------------------------------------------------------- */
 
 /* Parses an instant, or "-" or "+" for the earliest or latest one. Returns false after sending an
  * error. */
@@ -188,8 +182,6 @@ static void cmd_rede_range(struct call *call)
     dehydrator_walk_end(&walk);
 }
 
-/* ---- scan ------------------------------------------------------------------------------------ */
-
 struct scanned {
     struct scan scan;
     const struct dehydrator *dehydrator;
@@ -226,8 +218,6 @@ static void cmd_rede_scan(struct call *call)
     }
     scan_reply(scan);
 }
-
-/* ---- rows ------------------------------------------------------------------------------------ */
 
 static const struct command rows[] = {
     ROW("REDE.TTN", cmd_rede_ttn, 2, READONLY | FAST, .keys = KEY_FIRST, .key_flags = KEY_RO,

@@ -10,8 +10,6 @@
 #include "store/txn/txn.h"
 #include "store/type/zset.h"
 
-/* ---- GEOADD ---------------------------------------------------------------------------------- */
-
 struct geoadd {
     struct zput put;
     bool count_moved; /* CH */
@@ -63,8 +61,6 @@ static void cmd_geoadd(struct call *call)
     mem_free(scores);
 }
 
-/* ---- GEOPOS, GEOHASH, GEODIST ---------------------------------------------------------------- */
-
 static bool find_score(const struct entry *entry, struct bytes member, double *score)
 {
     return entry != NULL && zset_score(entry->object.zset, member, score);
@@ -113,8 +109,6 @@ static void cmd_geodist(struct call *call)
     }
     reply_distance(call, geohash_distance(geohash_decode(from), geohash_decode(to)) / unit);
 }
-
-/* ---- rows ------------------------------------------------------------------------------------ */
 
 static const struct command rows[] = {
     ROW("GEOADD", cmd_geoadd, -5, WRITE | GROWS, .keys = KEY_FIRST, .since = "3.2.0",

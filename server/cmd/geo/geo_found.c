@@ -6,8 +6,6 @@
 #include "server/cmd/call/call.h"
 #include "store/mem/mem.h"
 
-/* ---- finding --------------------------------------------------------------------------------- */
-
 bool geo_find(struct geo_found *found, const struct zset *zset, const struct geo_shape *shape,
               size_t limit)
 {
@@ -43,8 +41,6 @@ void geo_found_drop(struct geo_found *found)
     outbuf_drop(&found->texts);
 }
 
-/* ---- sorting all ----------------------------------------------------------------------------- */
-
 static int compare_distances(const struct geo_match *a, const struct geo_match *b)
 {
     return (a->distance > b->distance) - (a->distance < b->distance);
@@ -66,8 +62,6 @@ static int farthest_first(const void *a, const void *b)
     int order = compare_distances(b, a);
     return order != 0 ? order : compare_turns(a, b);
 }
-
-/* ---- sorting the first ones ------------------------------------------------------------------ */
 
 /* The quicksort of Bentley and McIlroy, "Engineering a sort function" (1993), which here skips the
  * parts outside the wanted range. Redis' pqsort is the same algorithm, and the order of matches at

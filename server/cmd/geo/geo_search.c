@@ -34,8 +34,6 @@ struct search {
     bool store_distance;
 };
 
-/* ---- arguments ------------------------------------------------------------------------------- */
-
 static bool set_center_member(struct call *call, struct search *s, int i)
 {
     double score;
@@ -136,8 +134,6 @@ static bool check_search_options(struct call *call, const struct search *s)
     return false;
 }
 
-/* ---- results --------------------------------------------------------------------------------- */
-
 static void reply_found(struct call *call, const struct search *s, const struct geo_found *found,
                         size_t count)
 {
@@ -166,8 +162,6 @@ static void store_found(struct call *call, const struct search *s, const struct 
     txn_key_store(call->txn, call->argv[s->destination], result, event);
     resp_integer(call->out, (int64_t)count);
 }
-
-/* ---- commands -------------------------------------------------------------------------------- */
 
 static void run_geo_search(struct call *call)
 {
@@ -243,8 +237,6 @@ static int find_member_radius_keys(int argc, const struct bytes *argv, int *posi
 {
     return find_destinations(5, argc, argv, positions);
 }
-
-/* ---- rows ------------------------------------------------------------------------------------ */
 
 #define COST                                                                                       \
     "O(log(N)+M+K*log(K)) where N is the number of members in the sorted set, M the number in "    \

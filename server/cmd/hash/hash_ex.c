@@ -16,8 +16,6 @@
 #include "store/txn/txn.h"
 #include "store/type/hash.h"
 
-/* ---- HSETEX ---------------------------------------------------------------------------------- */
-
 struct hsetex {
     bool is_dragonfly;         /* Dragonfly's form, else Redis' */
     bool all_new, all_present; /* FNX, FXX */
@@ -108,8 +106,6 @@ static void cmd_hsetex(struct call *call)
     resp_integer(call->out, how.is_dragonfly ? added : 1);
 }
 
-/* ---- HGETEX ---------------------------------------------------------------------------------- */
-
 static void cmd_hgetex(struct call *call)
 {
     struct entry *entry;
@@ -131,8 +127,6 @@ static void cmd_hgetex(struct call *call)
     }
 }
 
-/* ---- HGETDEL --------------------------------------------------------------------------------- */
-
 static void cmd_hgetdel(struct call *call)
 {
     enum { BLOCK = 2, FIRST = BLOCK + 2 };
@@ -145,8 +139,6 @@ static void cmd_hgetdel(struct call *call)
         if (entry != NULL) txn_hash_remove(call->txn, entry, call->argv[i]);
     }
 }
-
-/* ---- rows ------------------------------------------------------------------------------------ */
 
 #define TIMES "EX seconds|PX milliseconds|EXAT unix-time-seconds|PXAT unix-time-milliseconds"
 

@@ -51,8 +51,6 @@ static void expire_key(struct call *call)
     resp_integer(call->out, moves);
 }
 
-/* ---- of a key, or of one of its members ------------------------------------------------------ */
-
 /* Checks that the arguments are "key [member]". Returns false after sending an error.
  * DIFFERS: Redis accepts no member here, KeyDB does. (doc/differs.md) */
 static bool has_key_or_member(struct call *call)

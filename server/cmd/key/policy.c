@@ -64,8 +64,6 @@ static void cmd_policy_del(struct call *call)
     resp_integer(call->out, txn_policy_drop(call->txn, call->argv[2]));
 }
 
-/* ---- GET, LIST, OF --------------------------------------------------------------------------- */
-
 /* Replies with the names and values that POLICY GET shows, and returns how many pairs these are.
  * Without `reply` it only counts: a map begins with its number of pairs. */
 static size_t reply_parts(struct call *call, const struct policy *policy, bool reply)

@@ -32,8 +32,6 @@ struct sort {
     size_t from, to; /* the range of rows to reply or store */
 };
 
-/* ---- arguments ------------------------------------------------------------------------------- */
-
 /* May the user use a pattern in BY or GET? A pattern can lead to any key, and the ACL can't know
  * which, so the user must be allowed to read all keys. Returns false after sending an error. */
 static bool may_follow(struct call *call, const char *option)
@@ -80,8 +78,6 @@ static int take_sort_option(struct sort *sort, int i, bool may_store)
     fail(call, ERR_SYNTAX);
     return 0;
 }
-
-/* ---- patterns -------------------------------------------------------------------------------- */
 
 static size_t append_bytes(char *to, size_t at, struct bytes part)
 {
@@ -130,8 +126,6 @@ static bool look_up(struct call *call, int i, struct bytes element, struct bytes
     *value = object_text(&entry->object);
     return true;
 }
-
-/* ---- rows ------------------------------------------------------------------------------------ */
 
 static void add_row(struct sort *sort, struct bytes element)
 {
@@ -208,8 +202,6 @@ static bool load_weights(struct sort *sort)
     return good;
 }
 
-/* ---- order ----------------------------------------------------------------------------------- */
-
 /* DIFFERS: where LIMIT cuts through rows with equal texts as weights, Redis may return any of them.
  * (doc/differs.md) */
 static int compare_rows(const void *left, const void *right, void *ctx)
@@ -230,8 +222,6 @@ static int compare_rows(const void *left, const void *right, void *ctx)
     if (order == 0) return (a->index > b->index) - (a->index < b->index);
     return sort->descending ? -order : order;
 }
-
-/* ---- results --------------------------------------------------------------------------------- */
 
 static void store_rows(struct sort *sort)
 {

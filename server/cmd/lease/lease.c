@@ -34,8 +34,6 @@ static bool find_holder(struct call *call, bool reads, struct entry **entry, str
     return true;
 }
 
-/* ---- taking ---------------------------------------------------------------------------------- */
-
 struct take {
     struct bytes owner;
     msec end;
@@ -130,8 +128,6 @@ static void cmd_lease_take(struct call *call)
         wait_or_refuse(call, &take, 0);
 }
 
-/* ---- holding --------------------------------------------------------------------------------- */
-
 static void cmd_lease_extend(struct call *call)
 {
     msec end;
@@ -167,8 +163,6 @@ static void cmd_lease_check(struct call *call)
                      txn_lease_end(call->txn, call->argv[1], holder.end) - call->txn->now);
 }
 
-/* ---- looking --------------------------------------------------------------------------------- */
-
 static void cmd_lease_info(struct call *call)
 {
     struct entry *entry;
@@ -197,8 +191,6 @@ static void cmd_lease_info(struct call *call)
         resp_integer(call->out, (holder.end < last ? holder.end : last) - call->txn->now);
     }
 }
-
-/* ---- rows ------------------------------------------------------------------------------------ */
 
 static const struct command rows[] = {
     ROW("LEASE.TAKE", cmd_lease_take, -4, WRITE | GROWS | FAST | BLOCKING, .keys = KEY_FIRST,

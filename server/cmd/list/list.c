@@ -29,8 +29,6 @@ static void push_existing_list(struct call *call)
         push_arguments(call, entry, end);
 }
 
-/* ---- read ------------------------------------------------------------------------------------ */
-
 static void cmd_llen(struct call *call)
 {
     struct entry *entry;
@@ -73,8 +71,6 @@ static void cmd_lrange(struct call *call)
     for (; from < to && list_iter_next(&iter, &element); from++)
         reply_bytes(call, element);
 }
-
-/* ---- search ---------------------------------------------------------------------------------- */
 
 /* A search for equal elements from either end of a list. */
 struct matches {
@@ -172,8 +168,6 @@ static void cmd_lpos(struct call *call)
     while (count-- > 0 && next_equal(&matches, &index))
         resp_integer(call->out, (int64_t)index);
 }
-
-/* ---- change ---------------------------------------------------------------------------------- */
 
 static void cmd_lset(struct call *call)
 {

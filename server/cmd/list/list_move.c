@@ -81,8 +81,6 @@ static void cmd_brpoplpush(struct call *call)
     move_or_block(call, (struct ends){ LIST_TAIL, LIST_HEAD });
 }
 
-/* ---- LMOVEM, BLMOVEM: several elements ------------------------------------------------------- */
-
 struct move {
     struct ends ends;
     int64_t count;

@@ -4,8 +4,6 @@
 #include "server/cmd/call/args.h"
 #include "server/cmd/list/list.h"
 
-/* ---- LPOP, RPOP ------------------------------------------------------------------------------ */
-
 /* Replies with the first `count` elements from this end on. */
 static void reply_elements(struct call *call, const struct list *list, enum list_end end,
                            size_t count)
@@ -48,8 +46,6 @@ static void pop_list(struct call *call)
     reply_elements(call, entry->object.list, end, count); /* before the mutator frees them */
     txn_list_pop(call->txn, entry, end, count);
 }
-
-/* ---- the first non-empty list of several keys ------------------------------------------------ */
 
 /* Pops elements and replies with [key, [element ...]]. */
 static void pop_list_to_array(struct call *call, const struct source *source,

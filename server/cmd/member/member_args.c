@@ -62,8 +62,6 @@ int arg_member_count(const struct call *call, int i, const struct member_words *
     return count >= 1 && count <= call->argc - i - 2 ? (int)count : 0;
 }
 
-/* ---- EX, PX, EXAT, PXAT and KEEPTTL ---------------------------------------------------------- */
-
 static enum arg_taken fail_contradiction(struct call *call, const struct member_life *life)
 {
     fail(call, life->either_or ? ERR_ONE_LIFE : ERR_ONE_DEADLINE);

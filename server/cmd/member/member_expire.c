@@ -33,8 +33,6 @@ static bool find_deadline(const struct entry *entry, struct bytes member, msec *
     return entry != NULL && object_member_deadline(&entry->object, member, at);
 }
 
-/* ---- EXPIRE and its forms -------------------------------------------------------------------- */
-
 enum condition { ALWAYS, NX, XX, GT, LT };
 static const char *const conditions[] = { "NX", "XX", "GT", "LT" };
 
@@ -84,8 +82,6 @@ static void expire_members(struct call *call)
         resp_integer(call->out, expire_one(call, entry, call->argv[i], at, when));
 }
 
-/* ---- TTL and its forms ----------------------------------------------------------------------- */
-
 enum {
     BLOCK = 2,
     FIRST = BLOCK + 2
@@ -113,8 +109,6 @@ static void reply_ttl(struct call *call)
     }
 }
 
-/* ---- PERSIST --------------------------------------------------------------------------------- */
-
 static void persist_members(struct call *call)
 {
     struct entry *entry;
@@ -129,8 +123,6 @@ static void persist_members(struct call *call)
             resp_integer(call->out,
                          txn_member_persist(call->txn, entry, call->argv[i]) ? DONE : NO_DEADLINE);
 }
-
-/* ---- rows ------------------------------------------------------------------------------------ */
 
 #define ROW_COMMON                                                                                 \
     .keys = KEY_FIRST,                                                                             \

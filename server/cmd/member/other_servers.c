@@ -5,8 +5,6 @@
 #include "server/cmd/member/member.h"
 #include "server/cmd/member/member_args.h"
 
-/* ---- KeyDB ----------------------------------------------------------------------------------- */
-
 static void expire_member(struct call *call, enum ttl_unit unit)
 {
     msec at;
@@ -51,8 +49,6 @@ static void cmd_pexpirememberat(struct call *call)
     expire_member(call, TTL_UNIX_MSEC);
 }
 
-/* ---- Dragonfly ------------------------------------------------------------------------------- */
-
 static bool has_fields(struct call *call, const struct entry *entry)
 {
     if (entry == NULL || entry->object.type == TYPE_HASH || entry->object.type == TYPE_SET)
@@ -92,8 +88,6 @@ static void cmd_fieldttl(struct call *call)
         resp_integer(call->out,
                      at == NEVER ? NO_DEADLINE : instant_to_seconds(at - call->txn->now));
 }
-
-/* ---- rows ------------------------------------------------------------------------------------ */
 
 #define ROW_COMMON .acl = ACL_KEYSPACE, .keys = KEY_FIRST, .since = "0.1.0"
 #define COST_ONE   "O(log(N)) where N is the number of members that have a deadline."

@@ -29,8 +29,6 @@ struct result {
     size_t count, limit;       /* members so far, and at most; limit 0 for no limit */
 };
 
-/* ---- operands -------------------------------------------------------------------------------- */
-
 static bool read_operands(struct call *call, int first, int keys, struct operands *in)
 {
     *in = (struct operands){ .sets = mem_alloc((size_t)keys * sizeof(*in->sets)) };
@@ -61,8 +59,6 @@ static int by_count_down(const void *a, const void *b)
 {
     return by_count(b, a);
 }
-
-/* ---- results without copies of members ------------------------------------------------------- */
 
 /* Adds a member of the result. Returns false if the limit is reached. */
 static bool add_to_result(struct result *result, struct bytes member)
@@ -105,8 +101,6 @@ static void subtract_sets(const struct operands *in, struct result *result)
             return;
 }
 
-/* ---- results with copies of members ---------------------------------------------------------- */
-
 static void add_all(struct set *to, const struct set *from)
 {
     struct set_iter iter;
@@ -145,8 +139,6 @@ static bool has_few_lookups(enum operation operation, const struct operands *in)
     if (operation == DIFFERENCE) return in->count * set_count(in->sets[0]) / 2 <= members;
     return lookups <= LOOKUPS_PER_MEMBER * members;
 }
-
-/* ---- operations ------------------------------------------------------------------------------ */
 
 static void compute_set_operation(enum operation operation, const struct operands *in,
                                   struct result *result)
@@ -226,8 +218,6 @@ static void store_set_operation(struct call *call)
     txn_key_store(call->txn, call->argv[1], object, events[operation]);
 }
 
-/* ---- SINTERCARD, SUNIONCARD, SDIFFCARD ------------------------------------------------------- */
-
 static int find_card_keys(int argc, const struct bytes *argv, int *positions)
 {
     return numkeys_find(argc, argv, 1, positions);
@@ -253,8 +243,6 @@ static void count_set_operation(struct call *call)
     mem_free(in.sets);
     resp_integer(call->out, (int64_t)result.count);
 }
-
-/* ---- SMOVE ----------------------------------------------------------------------------------- */
 
 /* SMOVE: moves a member together with its deadline. A member without a deadline is added as by
  * SADD, so a policy may give it one. As in Redis, the types are not checked if the source is

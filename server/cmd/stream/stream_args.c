@@ -9,8 +9,6 @@
 
 enum { ID_TEXT_MAX = 127 }; /* a longer text is not an ID, as in Redis */
 
-/* ---- IDs ------------------------------------------------------------------------------------- */
-
 /* Parses one part of an ID. A text that is not a canonical number is parsed with strtoull, as in
  * Redis, so "007" and "+7" are numbers too. */
 static bool parse_part(const char *text, size_t len, uint64_t *value)
@@ -75,8 +73,6 @@ struct stream_id stream_id_of(const struct call *call, int i)
     return id;
 }
 
-/* ---- intervals ------------------------------------------------------------------------------- */
-
 /* Parses an ID, "-" or "+", or "(" and an ID to exclude. */
 static bool parse_end(struct call *call, int i, uint64_t seq, struct stream_id *id, bool *open)
 {
@@ -104,8 +100,6 @@ bool arg_id_range(struct call *call, int first, int last, struct id_range *range
     return fail(call, ERR_INTERVAL_END);
 }
 
-/* ---- IDS numids id [id ...] ------------------------------------------------------------------ */
-
 bool arg_counted_ids(struct call *call, int i, int *first)
 {
     int64_t count;
@@ -128,8 +122,6 @@ bool arg_refs(const struct call *call, int i, enum refs *refs)
     if (found >= 0) *refs = (enum refs)found;
     return found >= 0;
 }
-
-/* ---- streams and groups ---------------------------------------------------------------------- */
 
 bool find_group(struct call *call, struct group_target *target)
 {
@@ -157,8 +149,6 @@ struct stream_consumer *consumer_or_new(struct call *call, const struct group_ta
     consumer_saw(consumer, call->txn->now);
     return consumer;
 }
-
-/* ---- replies --------------------------------------------------------------------------------- */
 
 size_t stream_id_print(char *to, struct stream_id id)
 {

@@ -15,8 +15,6 @@ struct claim {
     int ids; /* the argument after the last ID */
 };
 
-/* ---- claiming one entry ---------------------------------------------------------------------- */
-
 /* Replies with the entry and assigns it to the consumer of argument 3. */
 static void claim_entry(struct call *call, struct claim *claim, struct pending *pending,
                         struct stream_entry *entry, struct resp_writer *out)
@@ -53,8 +51,6 @@ static bool parse_idle(struct call *call, const char *name, int64_t *idle)
     if (*idle < 0) *idle = 0;
     return true;
 }
-
-/* ---- XCLAIM ---------------------------------------------------------------------------------- */
 
 static bool parse_number(struct call *call, int i, int64_t *value)
 {
@@ -139,8 +135,6 @@ static void cmd_xclaim(struct call *call)
     resp_array(call->out, count);
     resp_splice(call->out, &collected);
 }
-
-/* ---- XAUTOCLAIM ------------------------------------------------------------------------------ */
 
 enum { AUTO_COUNT = 100, EXAMINED_PER_COUNT = 10, EXAMINED_MAX = 10000 };
 #define AUTO_COUNT_MAX (INT64_MAX / 16)
@@ -230,8 +224,6 @@ static void cmd_xautoclaim(struct call *call)
     resp_array(call->out, all.gone);
     resp_splice(call->out, &all.gone_buffer);
 }
-
-/* ---- rows ------------------------------------------------------------------------------------ */
 
 static const struct command rows[] = {
     ROW("XCLAIM", cmd_xclaim, -6, WRITE | FAST, .keys = KEY_FIRST, .key_flags = KEY_RW | KEY_UPDATE,

@@ -14,8 +14,6 @@ uint64_t count_delivery(uint64_t deliveries)
     return deliveries < INT64_MAX ? deliveries + 1 : INT64_MAX;
 }
 
-/* ---- new entries ----------------------------------------------------------------------------- */
-
 static void reply_delivered(const struct delivery *delivery, struct resp_writer *out,
                             struct stream_entry *entry, int64_t idle, uint64_t deliveries)
 {
@@ -49,8 +47,6 @@ void deliver_new(struct call *call, const struct delivery *delivery, struct stre
     }
     txn_group_set_position(call->txn, target->entry, target->group, &position, EVENT_NONE);
 }
-
-/* ---- pending entries of the consumer --------------------------------------------------------- */
 
 size_t take_history(const struct delivery *delivery, struct stream_id after, size_t count)
 {
@@ -100,8 +96,6 @@ void deliver_history(struct call *call, const struct delivery *delivery, struct 
         txn_pending_put(call->txn, target->entry, target->group, &pending);
     }
 }
-
-/* ---- pending entries of others --------------------------------------------------------------- */
 
 struct pending_filter claim_filter(const struct call *call, msec idle)
 {

@@ -7,8 +7,6 @@
 #include "server/cmd/stream/stream_trim.h"
 #include "store/txn/txn_stream.h"
 
-/* ---- XADD ------------------------------------------------------------------------------------ */
-
 #define ENTRY_MAX_BYTES ((size_t)1 << 30) /* of all names and values together, as in Redis */
 
 struct add {
@@ -123,8 +121,6 @@ static void cmd_xadd(struct call *call)
     reply_stream_id(call->out, id);
 }
 
-/* ---- XTRIM ----------------------------------------------------------------------------------- */
-
 static void cmd_xtrim(struct call *call)
 {
     struct trim trim = { 0 };
@@ -140,8 +136,6 @@ static void cmd_xtrim(struct call *call)
     if (!find_typed(call, 1, TYPE_STREAM, &entry)) return;
     resp_integer(call->out, entry == NULL ? 0 : (int64_t)trim_run(call, entry, &trim));
 }
-
-/* ---- XDEL, XDELEX ---------------------------------------------------------------------------- */
 
 static void cmd_xdel(struct call *call)
 {
@@ -176,8 +170,6 @@ static void cmd_xdelex(struct call *call)
         resp_integer(call->out, reply);
     }
 }
-
-/* ---- XSETID ---------------------------------------------------------------------------------- */
 
 struct set_id {
     struct stream_id last, max_deleted; /* max_deleted 0-0: not given */
@@ -232,8 +224,6 @@ static void cmd_xsetid(struct call *call)
     txn_stream_set_marks(call->txn, entry, &marks);
     reply_ok(call);
 }
-
-/* ---- rows ------------------------------------------------------------------------------------ */
 
 #define TRIM_ERRORS                                                                                \
     ERR_TRIM_BOTH, ERR_TRIM_MAXLEN, ERR_TRIM_LIMIT, ERR_TRIM_LIMIT_ALONE, ERR_TRIM_LIMIT_EXACT,    \

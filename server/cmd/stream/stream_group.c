@@ -4,8 +4,6 @@
 #include "server/cmd/stream/stream_args.h"
 #include "store/txn/txn_stream.h"
 
-/* ---- arguments ------------------------------------------------------------------------------- */
-
 struct group_options {
     bool make_stream;
     int64_t read; /* ENTRIESREAD, or GROUP_READ_UNKNOWN */
@@ -63,8 +61,6 @@ static struct stream_id last_id(const struct entry *entry)
 {
     return entry != NULL ? stream_marks(entry->object.stream).last : STREAM_ID_MIN;
 }
-
-/* ---- commands -------------------------------------------------------------------------------- */
 
 enum { CREATE_ARGS_MAX = 8, SETID_ARGS = 5, SETID_ARGS_MAX = 7 };
 
@@ -132,8 +128,6 @@ static void cmd_xgroup_delconsumer(struct call *call)
     resp_integer(call->out, consumer == NULL ? 0 : (int64_t)consumer_pending(consumer));
     if (consumer != NULL) txn_consumer_remove(call->txn, target.entry, target.group, consumer);
 }
-
-/* ---- rows ------------------------------------------------------------------------------------ */
 
 static const struct command xgroup_rows[] = {
     ROW("CREATE", cmd_xgroup_create, -5, WRITE | GROWS, .keys = KEY_SECOND,

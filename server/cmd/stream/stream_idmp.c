@@ -7,8 +7,6 @@
 #include "store/base/little_endian.h"
 #include "store/txn/txn_stream.h"
 
-/* ---- XADD ------------------------------------------------------------------------------------ */
-
 bool idmp_parse_option(struct call *call, int *i, struct idmp *idmp, bool *known)
 {
     int left = call->argc - *i - 1;
@@ -84,8 +82,6 @@ void idmp_remember(struct call *call, struct entry *entry, const struct idmp *id
     remember(call, entry, call->argv[idmp->producer], text_of(call, idmp), id);
 }
 
-/* ---- XCFGSET --------------------------------------------------------------------------------- */
-
 /* Parses the value of the option at argument i. */
 static bool parse_one_limit(struct call *call, int i, int64_t most, enum error error,
                             int64_t *limit)
@@ -119,8 +115,6 @@ static void cmd_xcfgset(struct call *call)
     reply_ok(call);
 }
 
-/* ---- XIDMPRECORD ----------------------------------------------------------------------------- */
-
 static void cmd_xidmprecord(struct call *call)
 {
     struct stream_id id;
@@ -131,8 +125,6 @@ static void cmd_xidmprecord(struct call *call)
     remember(call, entry, call->argv[2], call->argv[3], id);
     reply_ok(call);
 }
-
-/* ---- rows ------------------------------------------------------------------------------------ */
 
 static const struct command rows[] = {
     ROW("XCFGSET", cmd_xcfgset, -2, WRITE | FAST, .keys = KEY_FIRST,

@@ -5,8 +5,6 @@
 #include "store/type/stream/stream_progress.h"
 #include "store/type/stream/stream_repeats.h"
 
-/* ---- shared ---------------------------------------------------------------------------------- */
-
 static void name_id(struct call *call, const char *name, struct stream_id id)
 {
     resp_bulk_text(call->out, name);
@@ -37,8 +35,6 @@ static const struct stream *find_stream(struct call *call)
     fail(call, ERR_NO_KEY);
     return NULL;
 }
-
-/* ---- XINFO STREAM ---------------------------------------------------------------------------- */
 
 /* Replies with the fields that XINFO STREAM shows with and without FULL.
  * DIFFERS: radix-tree-keys and radix-tree-nodes describe Redis' own tree there, our blocks here.
@@ -88,8 +84,6 @@ static void reply_edge(struct call *call, const char *name, const struct stream 
     else
         resp_null(call->out);
 }
-
-/* ---- XINFO STREAM FULL ----------------------------------------------------------------------- */
 
 static size_t at_most(size_t count, int64_t limit)
 {
@@ -194,8 +188,6 @@ static void cmd_xinfo_stream(struct call *call)
     reply_edge(call, "last-entry", stream, found, last);
 }
 
-/* ---- XINFO GROUPS, CONSUMERS ----------------------------------------------------------------- */
-
 static void cmd_xinfo_groups(struct call *call)
 {
     const struct stream *stream = find_stream(call);
@@ -233,8 +225,6 @@ static void cmd_xinfo_consumers(struct call *call)
         reply_named_integer(call, "idle", idle > 0 ? idle : 0);
     }
 }
-
-/* ---- rows ------------------------------------------------------------------------------------ */
 
 static const struct command xinfo_rows[] = {
     ROW("CONSUMERS", cmd_xinfo_consumers, 4, READONLY, .keys = KEY_SECOND,

@@ -4,8 +4,6 @@
 #include "server/cmd/stream/stream_trim.h"
 #include "store/txn/txn_stream.h"
 
-/* ---- XACK, XACKDEL --------------------------------------------------------------------------- */
-
 static void cmd_xack(struct call *call)
 {
     struct group_target target;
@@ -40,8 +38,6 @@ static void cmd_xackdel(struct call *call)
         resp_integer(call->out, reply);
     }
 }
-
-/* ---- XNACK ----------------------------------------------------------------------------------- */
 
 enum nack_mode { NACK_SILENT, NACK_FAIL, NACK_FATAL };
 static const char *const modes[] = { "SILENT", "FAIL", "FATAL" };
@@ -122,8 +118,6 @@ static void cmd_xnack(struct call *call)
         released += release(call, &target, &nack, stream_id_of(call, nack.first + i));
     resp_integer(call->out, released);
 }
-
-/* ---- XPENDING -------------------------------------------------------------------------------- */
 
 static void reply_summary(struct call *call, const struct stream_group *group)
 {
@@ -225,8 +219,6 @@ static void cmd_xpending(struct call *call)
     else
         reply_query(call, target.group, &query, consumer);
 }
-
-/* ---- rows ------------------------------------------------------------------------------------ */
 
 static const struct command rows[] = {
     ROW("XACK", cmd_xack, -4, WRITE | FAST, .keys = KEY_FIRST, .key_flags = KEY_RW | KEY_UPDATE,

@@ -34,8 +34,6 @@ static bool wants_new(const struct source_stream *stream)
     return stream_id_equal(stream->after, STREAM_ID_MAX);
 }
 
-/* ---- available entries ----------------------------------------------------------------------- */
-
 /* Is there an entry after this ID? */
 static bool has_after(const struct stream *stream, struct stream_id after)
 {
@@ -68,8 +66,6 @@ static size_t take_after(struct reading *reading, const struct stream *stream,
     if (stream_id_up(&from)) count = stream_count(stream) - stream_rank(stream, from);
     return budget_take_after(&reading->budget, stream, after, count < limit ? count : limit);
 }
-
-/* ---- replying with a stream ------------------------------------------------------------------ */
 
 static void reply_name(struct call *call, const struct source_stream *stream)
 {
@@ -138,8 +134,6 @@ static bool reply_stream(struct call *call, struct reading *reading,
     return true;
 }
 
-/* ---- replying -------------------------------------------------------------------------------- */
-
 /* Replies with the streams that are served, and returns their number; 0 means that nothing was
  * replied. A stream may turn out to have nothing to send: with CLAIM, if a key is given twice, or
  * if the budget is spent. The number of streams is then unknown until the end, so the replies are
@@ -169,8 +163,6 @@ static size_t reply_served(struct call *call, struct reading *reading, size_t se
     resp_splice(out, &collected);
     return count;
 }
-
-/* ---- blocking -------------------------------------------------------------------------------- */
 
 /* Returns a copy of the arguments in which each "$" is the stream's present last ID, or NULL if
  * there is no "$". Without this, a run after blocking would take "$" for the last ID of that time,
@@ -213,8 +205,6 @@ static void block_reading(struct call *call, const struct reading *reading, msec
     block_on(call, &block);
 }
 
-/* ---- the first run --------------------------------------------------------------------------- */
-
 static void read_streams(struct call *call, struct reading *reading)
 {
     const struct read_args *args = &reading->args;
@@ -251,8 +241,6 @@ static void read_streams(struct call *call, struct reading *reading)
     }
     block_reading(call, reading, next);
 }
-
-/* ---- later runs ------------------------------------------------------------------------------ */
 
 /* The run of a client that was blocked: reads only the key that is ready.
  * DIFFERS: if the entry was added and removed again in one transaction, Redis 7.0 replies with an
@@ -298,8 +286,6 @@ static void cmd_xread(struct call *call)
         read_streams(call, &reading);
     if (reading.streams != reading.few) mem_free(reading.streams);
 }
-
-/* ---- rows ------------------------------------------------------------------------------------ */
 
 #define READ_ERRORS                                                                                \
     ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_TIMEOUT, ERR_TIMEOUT_NEGATIVE, ERR_STREAM_ID,  \

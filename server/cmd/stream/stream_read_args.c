@@ -8,8 +8,6 @@ static bool is_word(struct bytes text, char c)
     return text.len == 1 && text.data[0] == c;
 }
 
-/* ---- options --------------------------------------------------------------------------------- */
-
 static bool parse_limit(struct call *call, int i, int64_t *limit, enum error error)
 {
     if (!arg_int64_or(call, i, limit, error)) return false;
@@ -96,8 +94,6 @@ bool parse_read_id(struct call *call, const struct read_args *args, int i,
     }
     return arg_stream_id(call, at, 0, id);
 }
-
-/* ---- keys ------------------------------------------------------------------------------------ */
 
 /* Returns the number of arguments of an option, including its word, or 0 for another word. */
 static int option_length(struct bytes word)

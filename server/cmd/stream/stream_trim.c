@@ -6,8 +6,6 @@
 
 enum { LIMIT_BLOCKS = 100, LIMIT_DEFAULT = 10000, LIMIT_MOST = 1000000 };
 
-/* ---- options --------------------------------------------------------------------------------- */
-
 static bool parse_not_negative(struct call *call, int i, int64_t *value, enum error negative)
 {
     if (!arg_int64(call, i, value)) return false;
@@ -78,8 +76,6 @@ bool trim_check(struct call *call, struct trim *trim, bool required)
     return true;
 }
 
-/* ---- references in groups -------------------------------------------------------------------- */
-
 bool stream_is_referenced(const struct stream *stream, struct stream_id id)
 {
     const struct stream_groups *groups = stream_groups(stream);
@@ -96,8 +92,6 @@ bool stream_drop_entry(struct call *call, struct entry *entry, struct stream_id 
     if (refs == REFS_DELETE) txn_stream_forget_pending(call->txn, entry, id);
     return txn_stream_remove(call->txn, entry, id);
 }
-
-/* ---- trimming -------------------------------------------------------------------------------- */
 
 /* Removes up to `count` entries to which no group refers, and skips the others. An exact MAXLEN
  * goes on until it has removed `count`; MINID and approximate trims examine the first `count`

@@ -28,8 +28,6 @@ struct step {
     int64_t value;
 };
 
-/* ---- arithmetic ------------------------------------------------------------------------------ */
-
 /* Sign-extends or zero-extends the field's bits to 64 bits. */
 static uint64_t extend(uint64_t value, const struct field *field)
 {
@@ -72,8 +70,6 @@ static bool add_with_overflow(uint64_t *value, int64_t by, const struct step *st
     return true;
 }
 
-/* ---- bits in bytes --------------------------------------------------------------------------- */
-
 /* Reads the field. Bits after the end of the string are 0. */
 static uint64_t load_field(const struct entry *entry, const struct field *field)
 {
@@ -93,8 +89,6 @@ static size_t last_byte(const struct field *field)
 {
     return (size_t)((field->offset + field->bits - 1) / 8);
 }
-
-/* ---- arguments ------------------------------------------------------------------------------- */
 
 /* Parses the step that begins at argument *i, and moves *i to its last argument. Returns false
  * after sending an error. */
@@ -124,8 +118,6 @@ static bool read_step(struct call *call, int *i, struct step *step)
     if (!arg_bit_offset(call, ++*i, field->bits, &field->offset)) return false;
     return step->action == ACTION_GET || arg_int64(call, ++*i, &step->value);
 }
-
-/* ---- the commands ---------------------------------------------------------------------------- */
 
 /* A step that writes stores base_value + increment. */
 static uint64_t base_value(const struct step *step, uint64_t old)

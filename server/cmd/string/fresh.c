@@ -6,8 +6,6 @@
 #include "server/cmd/string/string.h"
 #include "store/type/string.h"
 
-/* ---- GETFRESH -------------------------------------------------------------------------------- */
-
 enum { REFRESH_LEASE = 5000 }; /* milliseconds */
 
 struct fresh_options {
@@ -88,8 +86,6 @@ static void cmd_getfresh(struct call *call)
     resp_bulk_text(call->out, names[state]);
 }
 
-/* ---- STALE and SOFTTTL ----------------------------------------------------------------------- */
-
 static void cmd_stale(struct call *call)
 {
     struct entry *entry;
@@ -117,8 +113,6 @@ static void cmd_softttl(struct call *call)
     else
         resp_integer(call->out, soft > call->txn->now ? soft - call->txn->now : 0);
 }
-
-/* ---- rows ------------------------------------------------------------------------------------ */
 
 static const struct command rows[] = {
     ROW("GETFRESH", cmd_getfresh, -2, READONLY | FAST | BLOCKING, .keys = KEY_FIRST,

@@ -27,8 +27,6 @@ static bool read_hll(struct call *call, int i, struct entry **entry)
     return find_typed_counted(call, i, TYPE_STRING, entry) && is_hll(call, *entry);
 }
 
-/* ---- writing the changed bytes --------------------------------------------------------------- */
-
 /* Writes the HyperLogLog into the string at argument i, and keeps its deadline. Unless it has
  * become shorter, only the bytes that differ are written, so that the journal receives a few bytes
  * and not up to 12 KB. Returns false after sending an error if memory runs out. */
@@ -57,8 +55,6 @@ static bool put_hll(struct call *call, int i, struct entry *entry, const struct 
     if (txn_string_write(call->txn, key, entry, from, part, event) >= 0) return true;
     return fail(call, ERR_OOM);
 }
-
-/* ---- PFADD ----------------------------------------------------------------------------------- */
 
 /* Adds the elements in a copy, because a sparse encoding may become longer, shorter or dense. */
 static void add_to_copy(struct call *call, struct entry *entry, struct hll *hll)
@@ -109,8 +105,6 @@ static void cmd_pfadd(struct call *call)
     add_to_copy(call, entry, &hll);
     hll_drop(&hll);
 }
-
-/* ---- PFCOUNT, PFMERGE ------------------------------------------------------------------------ */
 
 /* Merges the registers of all keys from argument 1 on. Returns false after sending an error. */
 static bool merge_all(struct call *call, uint8_t *registers, bool *any_dense)
@@ -178,8 +172,6 @@ static void cmd_pfmerge(struct call *call)
     if (put_hll(call, 1, entry, &hll, EVENT_PFADD)) reply_ok(call);
     hll_drop(&hll);
 }
-
-/* ---- PFDEBUG, PFSELFTEST --------------------------------------------------------------------- */
 
 static bool make_dense(struct call *call, struct entry *entry)
 {

@@ -129,8 +129,6 @@ static bool traceback_next(struct traceback *back, struct match *match)
     return match->len > 0;
 }
 
-/* ---- the command ----------------------------------------------------------------------------- */
-
 struct options {
     bool len, idx, with_match_len;
     int64_t min_match_len;

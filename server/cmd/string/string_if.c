@@ -4,8 +4,6 @@
 #include "server/cmd/string/string.h"
 #include "server/cmd/string/string_condition.h"
 
-/* ---- MSETEX ---------------------------------------------------------------------------------- */
-
 struct msetex {
     int first, end; /* arguments of the keys and values */
     bool only_new, only_present, keep_ttl;
@@ -69,8 +67,6 @@ static void cmd_msetex(struct call *call)
         txn_string_set(call->txn, call->argv[i], call->argv[i + 1], &set);
     resp_integer(call->out, holds);
 }
-
-/* ---- DELIFEQ, DELEX and DIGEST --------------------------------------------------------------- */
 
 static void cmd_delifeq(struct call *call)
 {

@@ -11,8 +11,6 @@
 #include "server/cmd/string/string.h"
 #include "store/base/number.h"
 
-/* ---- options --------------------------------------------------------------------------------- */
-
 struct increx {
     bool is_float;                  /* BYFLOAT */
     int by_arg, lower_arg, top_arg; /* arguments of BYINT or BYFLOAT, LBOUND, UBOUND; or 0 */
@@ -55,8 +53,6 @@ static bool take_increx_option(const struct call *call, int *i, struct increx *h
     return arg_ttl_unit(call, *i, &how->unit) && take_value(call, i, &how->ttl_arg) &&
            !how->persist;
 }
-
-/* ---- numbers --------------------------------------------------------------------------------- */
 
 /* The value before and after, the increment and the bounds: `whole` or `real`, as is_float says. */
 struct sum {
@@ -107,8 +103,6 @@ static bool read_real(struct call *call, const struct increx *how, struct sum *s
             parse_real(call, argv[how->top_arg], &sum->real.top, ERR_INCREX_UBOUND_FLOAT));
 }
 
-/* ---- adding ---------------------------------------------------------------------------------- */
-
 /* Adds up, and moves a sum that is out of bounds to the bound. Returns whether the sum was within
  * bounds. */
 static bool add_whole(struct sum *sum)
@@ -129,8 +123,6 @@ static bool add_real(struct sum *sum)
     *to = *to > top ? top : *to < lower ? lower : *to;
     return false;
 }
-
-/* ---- storing and replying -------------------------------------------------------------------- */
 
 /* Stores the sum and sets the deadline. If the deadline has passed, removes the key instead, as
  * EXPIRE does; "del" is then the only event. */
@@ -168,8 +160,6 @@ static void reply_sum(struct call *call, const struct increx *how, const struct 
         resp_integer(call->out, sum->whole.sum - sum->whole.old);
     }
 }
-
-/* ---- INCREX ---------------------------------------------------------------------------------- */
 
 static void cmd_increx(struct call *call)
 {

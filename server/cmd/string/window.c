@@ -15,8 +15,6 @@
 #include "store/base/little_endian.h"
 #include "store/mem/mem.h"
 
-/* ---- the log of admitted requests ------------------------------------------------------------ */
-
 /* Layout, integers least significant byte first: entries, then a footer. To add a request, the
  * footer is overwritten with a new entry and a new footer.
  *
@@ -119,8 +117,6 @@ static size_t put_tail(unsigned char *to, struct log *log, const struct request 
     return len + FOOTER;
 }
 
-/* ---- storing --------------------------------------------------------------------------------- */
-
 /* Stores the log with the request added to it. Usually only the tail of the string is written.
  * Entries that no longer count stay in front, until they are more than a quarter as long as the
  * others; then the string is written anew without them. So the copying costs O(1) for each request
@@ -151,8 +147,6 @@ static bool store_request(struct call *call, struct entry *entry, struct log *lo
     mem_free(bytes);
     return true;
 }
-
-/* ---- CL.WINDOW ------------------------------------------------------------------------------- */
 
 struct window {
     int64_t limit, span, quantity; /* span: milliseconds */

@@ -40,8 +40,6 @@ struct algebra {
     size_t count;
 };
 
-/* ---- sources --------------------------------------------------------------------------------- */
-
 static bool find_score(const struct source *source, struct bytes member, double *score)
 {
     return source->object != NULL && source_score(source->object, member, score);
@@ -53,8 +51,6 @@ static int compare_counts(const void *a, const void *b)
     if (x->count != y->count) return x->count < y->count ? -1 : 1;
     return x->index < y->index ? -1 : x->index > y->index;
 }
-
-/* ---- arguments ------------------------------------------------------------------------------- */
 
 /* Parses the option at *i and moves *i to the argument after the option. Returns false after
  * sending an error. */
@@ -90,8 +86,6 @@ static bool take_algebra_option(struct call *call, struct algebra *a, int *i)
     return fail(call, ERR_SYNTAX);
 }
 
-/* ---- scores ---------------------------------------------------------------------------------- */
-
 /* Returns the score, or 0 for NaN: as in Redis, infinity * 0 and infinity - infinity count as 0. */
 static double nan_to_0(double score)
 {
@@ -115,8 +109,6 @@ static void add_to_zset(const struct algebra *a, struct zset *result, struct byt
 {
     zset_put(result, member, a->is_stored && score == 0 ? 0 : score, NEVER);
 }
-
-/* ---- union ----------------------------------------------------------------------------------- */
 
 struct sum {
     struct bytes member;
@@ -165,8 +157,6 @@ static void unite_zsets(const struct algebra *a, struct zset *result)
     mem_free(sums);
 }
 
-/* ---- intersection ---------------------------------------------------------------------------- */
-
 /* Computes the intersection. Returns the number of members; with only_count, at most the limit. */
 static int64_t intersect_zsets(const struct algebra *a, struct zset *result)
 {
@@ -193,8 +183,6 @@ static int64_t intersect_zsets(const struct algebra *a, struct zset *result)
     }
     return count;
 }
-
-/* ---- difference ------------------------------------------------------------------------------ */
 
 /* Computes a difference with the fewer look-ups of two ways: looks up the members of the first
  * source in all others or, if the others are small, their members in the first. */
@@ -225,8 +213,6 @@ static void subtract_zsets(const struct algebra *a, struct zset *result)
     }
     if (shared != NULL) set_free(shared);
 }
-
-/* ---- the commands ---------------------------------------------------------------------------- */
 
 static void compute_zset_operation(struct call *call, struct algebra *a)
 {
@@ -288,8 +274,6 @@ static void run_zset_operation(struct call *call)
     if (ok) compute_zset_operation(call, &a);
     mem_free(a.sources);
 }
-
-/* ---- rows ------------------------------------------------------------------------------------ */
 
 enum {
     READS = READONLY | MOVABLE_KEYS | COPIES,

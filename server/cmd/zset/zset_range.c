@@ -10,8 +10,6 @@
 #include "store/txn/txn.h"
 #include "store/type/zset.h"
 
-/* ---- read ------------------------------------------------------------------------------------ */
-
 static void read_range(struct call *call, struct range range)
 {
     struct entry *entry;
@@ -55,8 +53,6 @@ static void cmd_zrevrangebylex(struct call *call)
     read_range(call, (struct range){ .by = BY_LEX, .way = WAY_REVERSE });
 }
 
-/* ---- store ----------------------------------------------------------------------------------- */
-
 static void cmd_zrangestore(struct call *call)
 {
     struct range range = { .by = BY_OPEN, .way = WAY_OPEN, .is_stored = true };
@@ -79,8 +75,6 @@ static void cmd_zrangestore(struct call *call)
     txn_key_store(call->txn, call->argv[1], result, EVENT_ZRANGESTORE);
 }
 
-/* ---- count ----------------------------------------------------------------------------------- */
-
 static void count_range(struct call *call)
 {
     struct range range = { .by = (enum range_by)call_variant(call) };
@@ -91,8 +85,6 @@ static void count_range(struct call *call)
     if (entry != NULL) span = range_find(entry->object.zset, &range);
     resp_integer(call->out, (int64_t)span_count(&span));
 }
-
-/* ---- remove ---------------------------------------------------------------------------------- */
 
 static void remove_range(struct call *call)
 {
@@ -110,8 +102,6 @@ static void remove_range(struct call *call)
     }
     resp_integer(call->out, (int64_t)span_count(&span));
 }
-
-/* ---- pop ------------------------------------------------------------------------------------- */
 
 static void pop_zset(struct call *call)
 {
@@ -133,8 +123,6 @@ static void pop_zset(struct call *call)
     txn_zset_remove_ranks(call->txn, entry, span.from, span.to,
                           highest ? EVENT_ZPOPMAX : EVENT_ZPOPMIN);
 }
-
-/* ---- rows ------------------------------------------------------------------------------------ */
 
 #define COST_SEARCH "O(log(N)) where N is the number of members in the sorted set."
 #define COST_RANGE                                                                                 \

@@ -9,8 +9,6 @@
 #include "store/base/number.h"
 #include "store/mem/mem.h"
 
-/* ---- arguments ------------------------------------------------------------------------------- */
-
 /* Parses a bound as Redis does, with strtod. A bound is allowed more than a score: it may be empty,
  * begin with spaces, end at a NUL, or exceed the range of a double. */
 static bool parse_score_bound(struct bytes text, struct bound *bound)
@@ -89,8 +87,6 @@ bool range_parse(struct call *call, struct range *range, int first)
     bool high_first = range->way == WAY_REVERSE && range->by != BY_RANK;
     return range_parse_bounds(call, range, first + high_first, first + !high_first);
 }
-
-/* ---- ranks ----------------------------------------------------------------------------------- */
 
 static size_t below_lex(const struct zset *zset, const struct bound *bound, bool or_equal)
 {

@@ -8,8 +8,6 @@
 #include "server/cmd/zset/zset.h"
 #include "server/cmd/zset/zset_span.h"
 
-/* ---- scores as instants ---------------------------------------------------------------------- */
-
 /* Converts an instant to seconds, as the double that a client receives for it when it divides its
  * milliseconds by 1000. Few such doubles are exact, but if both sides round alike, a member is due
  * exactly in its millisecond. */
@@ -17,8 +15,6 @@ static double seconds_of(msec at)
 {
     return (double)at / 1000;
 }
-
-/* ---- commands -------------------------------------------------------------------------------- */
 
 struct take {
     int64_t most;

@@ -15,8 +15,6 @@ enum {
     ELEMENT_LEAST = 7, /* bytes of a command for the shortest key or member */
 };
 
-/* ---- writing --------------------------------------------------------------------------------- */
-
 struct writing {
     struct snapshot_writer *file;
     const struct snapshot_options *options;
@@ -59,8 +57,6 @@ int base_write(const struct store *store, const char *path, const struct snapsho
     *size = (struct base_size){ counts.keys, length };
     return error;
 }
-
-/* ---- reading --------------------------------------------------------------------------------- */
 
 static bool fail_load_at(struct base_load *load, uint64_t offset, const char *reason)
 {

@@ -21,8 +21,6 @@ enum {
 
 #define MAGIC "EXPIRED-COPY"
 
-/* ---- writing --------------------------------------------------------------------------------- */
-
 struct writing {
     const struct copy_sink *sink;
     struct block_packer packer;
@@ -68,8 +66,6 @@ bool copy_write(const struct store *store, unsigned stream_db, const struct copy
     mem_free(writing);
     return good;
 }
-
-/* ---- loading --------------------------------------------------------------------------------- */
 
 struct reading {
     const struct copy_source *source;
@@ -125,8 +121,6 @@ static bool load_block(struct reading *reading, bool *last)
     }
     return true;
 }
-
-/* ---- loading with a thread ------------------------------------------------------------------- */
 
 /* Receives blocks while their bytes have arrived and the thread has space for them. With `waits`,
  * waits for the first bytes. */
@@ -192,8 +186,6 @@ static bool load_ahead(struct reading *reading, struct ahead *ahead)
         }
     }
 }
-
-/* ---- loading ahead or not -------------------------------------------------------------------- */
 
 bool copy_load(struct store *store, const struct copy_source *source, msec now, unsigned *stream_db,
                char *why, size_t size)

@@ -130,8 +130,6 @@ size_t parser_fill(struct parser *parser, const char *data, size_t len, struct p
     return parser->at;
 }
 
-/* ---- records --------------------------------------------------------------------------------- */
-
 /* Puts the commands of the record at `data` into the batch. Sets *len to the offset of the line
  * that ends the record, and *sum to the checksum in that line. */
 static bool put_record(struct parser *parser, struct instant_marks *instants, const char *data,

@@ -42,8 +42,6 @@ static enum step fail_aof(struct reading *in, size_t offset, const char *what)
     return STEP_BAD;
 }
 
-/* ---- bytes ----------------------------------------------------------------------------------- */
-
 static void make_aof_room(struct reading *in)
 {
     if (in->start > 0) {
@@ -72,8 +70,6 @@ static enum step fill_aof(struct reading *in, uint64_t wanted)
     }
     return STEP_GOOD;
 }
-
-/* ---- parts ----------------------------------------------------------------------------------- */
 
 /* Measures a line that begins with #. Redis writes times in such lines. */
 static enum step measure_comment(struct reading *in, size_t offset, size_t *size)
@@ -108,8 +104,6 @@ static enum step read_part(struct reading *in, size_t offset, size_t *size)
         if (more != STEP_GOOD) return more;
     }
 }
-
-/* ---- commands -------------------------------------------------------------------------------- */
 
 static bool is_named_command(const struct reading *in, const char *word)
 {

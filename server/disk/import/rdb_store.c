@@ -16,8 +16,6 @@ static const int versions[] = {
     [RDB_FOR_VALKEY_9] = RDB_VALKEY_9_0,
 };
 
-/* ---- what it leaves out ---------------------------------------------------------------------- */
-
 struct counting {
     enum rdb_store_form form;
     struct rdb_store_losses *losses;
@@ -52,8 +50,6 @@ bool rdb_store_loses(const struct store *store, enum rdb_store_form form,
         keyspace_each(store_database(store, db), count_loss, &counting);
     return counting.loses;
 }
-
-/* ---- writing --------------------------------------------------------------------------------- */
 
 struct writing {
     const struct copy_sink *sink;

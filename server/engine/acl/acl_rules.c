@@ -23,8 +23,6 @@ bool acl_rule_allows(const struct acl_item *rule)
     return rule->tag & ALLOWS;
 }
 
-/* ---- rules about parts of commands ----------------------------------------------------------- */
-
 static struct acl_subrules *find_subrules(const struct acl_rules *rules,
                                           const struct command *command)
 {
@@ -48,8 +46,6 @@ static void add_subrule(struct acl_rules *rules, const struct command *command,
     LIST_INSERT_HEAD(&subrules->rules, rule, of_command);
     rule->subrules = subrules;
 }
-
-/* ---- life ----------------------------------------------------------------------------------- */
 
 void acl_rules_reset(struct acl_rules *rules, bool from_all)
 {
@@ -78,8 +74,6 @@ struct acl_rules acl_rules_copy(const struct acl_rules *rules)
     }
     return copy;
 }
-
-/* ---- useless rules -------------------------------------------------------------------------- */
 
 /* Does the rule, which follows no category, only repeat what already applies: to all commands, or
  * to the command of which it names a part? */

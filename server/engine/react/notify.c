@@ -83,8 +83,6 @@ void notify_free(struct notify *notify)
     mem_free(notify);
 }
 
-/* ---- flags ---------------------------------------------------------------------------------- */
-
 static unsigned flag_of(char letter)
 {
     if (letter == 'A') return ALIAS;
@@ -119,8 +117,6 @@ unsigned notify_wants(const struct notify *notify)
         mask |= LISTEN_MEMBERS;
     return mask;
 }
-
-/* ---- buffers -------------------------------------------------------------------------------- */
 
 static void append_bytes(struct buffer *buffer, struct bytes bytes)
 {
@@ -158,8 +154,6 @@ static struct subkey subkey_at(const struct notify *notify, size_t at, struct by
     *name = bytes_of(notify->subkeys.data + at + sizeof(subkey), subkey.len);
     return subkey;
 }
-
-/* ---- the queue ------------------------------------------------------------------------------ */
 
 void notify_effect(struct notify *notify, const struct effect *effect)
 {
@@ -201,8 +195,6 @@ void notify_effect(struct notify *notify, const struct effect *effect)
     record.last = added;
     memcpy(notify->queue.data + at, &record, sizeof(record));
 }
-
-/* ---- publishing ----------------------------------------------------------------------------- */
 
 /* The event being published. */
 struct publication {

@@ -16,8 +16,6 @@ struct invalidation {
     size_t count;
 };
 
-/* ---- one message ---------------------------------------------------------------------------- */
-
 /* DIFFERS: "all keys" is written as a null. If a session redirects its messages to one with another
  * protocol version, Redis writes the null of the wrong version; here it is that of the receiver.
  * (doc/differs.md) */
@@ -54,8 +52,6 @@ static void notify_tracker(struct tracker *tracker, const struct invalidation *m
         resp_bulk(&out, message->keys[i].data, message->keys[i].len);
     session_notify(to);
 }
-
-/* ---- after a commit ------------------------------------------------------------------------- */
 
 /* One message in the queue. The key's bytes follow. */
 struct record {
@@ -101,8 +97,6 @@ void tracking_flush(struct tracking *tracking)
     tracking->queue.len = 0;
     if (tracking->queue.cap > KEPT_QUEUE) buffer_drop(&tracking->queue);
 }
-
-/* ---- at the end of a turn ------------------------------------------------------------------- */
 
 void tracking_note_change(struct tracking *tracking, struct bytes key, uint64_t by)
 {

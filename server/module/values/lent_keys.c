@@ -13,8 +13,6 @@ static struct store *store;
 static struct deadline never;
 static struct lent_keys *current; /* the keys whose values are in the store */
 
-/* ---- effects and events ---------------------------------------------------------------------- */
-
 /* Most effects are about the same key as the one before. */
 static unsigned key_of(struct lent_keys *lent, struct bytes name)
 {
@@ -93,8 +91,6 @@ void lent_keys_use_policies(const struct policies *policies)
     guest_use_policies(store, policies);
 }
 
-/* ---- lending --------------------------------------------------------------------------------- */
-
 void lent_keys_begin(struct lent_keys *lent, RedisModuleCtx *ctx, bool writes)
 {
     *lent =
@@ -135,8 +131,6 @@ void lent_keys_open(struct lent_keys *lent, RedisModuleString *name)
         lent->keys = grow(lent->keys, lent->few, &lent->cap, sizeof(*lent->keys));
     lent->keys[lent->count++] = key;
 }
-
-/* ---- taking back ----------------------------------------------------------------------------- */
 
 /* Gives the value that the key has in the store after the transaction back to the host's key. A
  * value that was replaced loses its deadline, as values of the host do. */
@@ -189,8 +183,6 @@ void lent_keys_close(struct lent_keys *lent)
     if (lent->events != lent->few_events) mem_free(lent->events);
     if (lent->keys != lent->few) mem_free(lent->keys);
 }
-
-/* ---- dropped values -------------------------------------------------------------------------- */
 
 bool lent_keys_reclaim(size_t work)
 {

@@ -52,8 +52,6 @@ const char *tls_reason(void)
     return text != NULL ? text : "unknown reason";
 }
 
-/* ---- certificates and keys ------------------------------------------------------------------- */
-
 /* A certificate and its key, with the names of their options. */
 struct pair {
     const char *cert_option, *cert, *key_option, *key, *pass;
@@ -140,8 +138,6 @@ static void load_dh_params(SSL_CTX *context, const char *path, struct faults *fa
     BIO_free(file);
 }
 
-/* ---- protocols and ciphers ------------------------------------------------------------------- */
-
 static void limit_protocols(SSL_CTX *context, const char *wanted)
 {
     static const struct {
@@ -178,8 +174,6 @@ static void limit_ciphers(SSL_CTX *context, const struct conf *conf, struct faul
         SSL_CTX_set_options(context, SSL_OP_CIPHER_SERVER_PREFERENCE);
 }
 
-/* ---- sessions and behaviour ------------------------------------------------------------------ */
-
 static void limit_sessions(SSL_CTX *context, const struct conf *conf)
 {
     static const unsigned char name[] = "expired";
@@ -204,8 +198,6 @@ static void limit_connection(SSL_CTX *context)
     SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                   SSL_MODE_RELEASE_BUFFERS);
 }
-
-/* ---- connections to other servers ------------------------------------------------------------ */
 
 /* Makes the context of connections to other servers. As in Redis, such a connection presents the
  * client's certificate if configured, otherwise the server's, and trusts any server whose
@@ -238,10 +230,6 @@ static void make_outgoing(struct tls_settings *settings, const struct conf *conf
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
     limit_connection(context);
 }
-
-/* ---- fields of the certificate --------------------------------------------------------------- */
-
-/* ---- all ------------------------------------------------------------------------------------- */
 
 bool tls_settings_read(struct tls_settings *settings, const struct conf *conf, char *why,
                        size_t size)

@@ -8,8 +8,6 @@
 
 #include "server/script/lua/interpreter.h"
 
-/* ---- encoding ---- */
-
 enum {
     NUMBER_BYTES = 26,      /* of a number, with quotes, as a key is written */
     LAST_BYTES = 64,        /* encode makes room for 32 bytes before it writes a number */
@@ -114,8 +112,6 @@ size_t json_bound_encoded(lua_State *L, const struct json_limits *limits)
     check_bytes(&walk);
     return walk.bytes;
 }
-
-/* ---- decoding ---- */
 
 /* Upper bounds of LuaJIT's memory in bytes. An element of an array needs up to 24 bytes, an entry
  * of a hash 72, counting the old part of a table, which still exists while the table doubles. A

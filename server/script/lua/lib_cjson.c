@@ -167,8 +167,6 @@ static int cjson_new(lua_State *L)
     return 1;
 }
 
-/* ---- settings of the module that all scripts share ---- */
-
 static const char *const settings[] = {
     "encode_sparse_array",     "encode_max_depth",       "decode_max_depth",
     "encode_number_precision", "encode_invalid_numbers", "decode_invalid_numbers",

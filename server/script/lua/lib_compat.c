@@ -63,8 +63,6 @@ static int fail_obsolete(lua_State *lua)
     return luaL_error(lua, "'setn' is obsolete");
 }
 
-/* ---- math.random ---- */
-
 struct lua_random {
     unsigned short state[3];
     bool seeded; /* a script has set the seed: the numbers are predictable until the reset */

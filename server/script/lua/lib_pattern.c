@@ -17,8 +17,6 @@ static struct bytes text_at(lua_State *lua, int index)
     return bytes_of(text, len);
 }
 
-/* ---- find and match ---- */
-
 static int push_none(lua_State *lua)
 {
     lua_pushnil(lua);
@@ -72,8 +70,6 @@ static int string_match(lua_State *lua)
     return find_pattern(lua, false);
 }
 
-/* ---- gmatch ---- */
-
 /* The iterator of gmatch. Upvalues: the subject, the pattern, and where to begin. */
 static int next_match(lua_State *lua)
 {
@@ -102,8 +98,6 @@ static int string_gmatch(lua_State *lua)
     lua_pushcclosure(lua, next_match, 3);
     return 1;
 }
-
-/* ---- gsub ---- */
 
 static void add_text(const struct lua_pattern *run, luaL_Buffer *out, const char *begin,
                      const char *end)

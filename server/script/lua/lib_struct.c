@@ -108,8 +108,6 @@ static void apply_setting(struct format *format, char letter)
     }
 }
 
-/* ---- packing ---- */
-
 /* Packs the values of one option. Returns how many arguments it used. */
 static int pack_option(struct lua_output *out, struct format *format, const struct option *option,
                        int arg)
@@ -170,8 +168,6 @@ static int struct_pack(lua_State *L)
     lua_output_push(&out);
     return 1;
 }
-
-/* ---- unpacking ---- */
 
 struct input {
     const char *data;
@@ -260,8 +256,6 @@ static int struct_unpack(lua_State *L)
     lua_pushinteger(L, (lua_Integer)(input.pos + 1));
     return input.results + 1;
 }
-
-/* ---- sizes ---- */
 
 /* struct.size. As in Redis, a letter that is not an option has the size 0. */
 static int struct_size(lua_State *L)

@@ -41,8 +41,6 @@ size_t pending_leaf_bytes(const struct pending_leaf *leaf)
     return mem_size(leaf);
 }
 
-/* ---- summaries ---- */
-
 void pending_summary_add(struct pending_summary *summary, const struct pending_record *record)
 {
     msec *first = &summary->first[pending_kind(record)];
@@ -111,8 +109,6 @@ struct pending_summary pending_leaf_summary_without(const struct pending_leaf *l
     }
     return summary;
 }
-
-/* ---- forms ---- */
 
 static inline bool fits_narrow(uint64_t ms, msec at, const struct pending_record *record)
 {
@@ -196,8 +192,6 @@ static void choose_form(struct pending_leaf *leaf, const struct pending_record *
     }
 }
 
-/* ---- memory ---- */
-
 /* Returns the size of a leaf with room for `count` records and a few more. */
 static unsigned cap_for(unsigned count)
 {
@@ -246,8 +240,6 @@ static struct pending_leaf *leaf_resize(struct pending_leaf *old, unsigned cap, 
     return leaf;
 }
 
-/* ---- finding ---- */
-
 static unsigned narrow_from(const struct pending_leaf *leaf, struct stream_id id)
 {
     const struct narrow *records = record_at(leaf, 0);
@@ -284,8 +276,6 @@ unsigned pending_leaf_from(const struct pending_leaf *leaf, struct stream_id id)
     }
     return low;
 }
-
-/* ---- changing ---- */
 
 /* Makes a new leaf, because `record` does not fit this one's form. The record replaces the i-th one
  * if `replaces`; otherwise it is inserted before the i-th one. */
@@ -354,8 +344,6 @@ struct pending_leaf *pending_leaf_remove(struct pending_leaf *leaf, unsigned i, 
     if (count == 0 || leaf->cap <= cap_for(count + count / 4 + 2)) return leaf;
     return leaf_resize(leaf, cap_for(count), bytes);
 }
-
-/* ---- checking ---- */
 
 void pending_leaf_check(const struct pending_leaf *leaf)
 {

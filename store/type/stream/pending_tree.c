@@ -52,8 +52,6 @@ static struct pending_leaf *descend(const struct pending_tree *tree, struct stre
     return (struct pending_leaf *)node;
 }
 
-/* ---- summaries ---- */
-
 /* Returns the summary of the node at this step of the path; the leaf is at step path->length. */
 static struct pending_summary *summary_at(struct pending_tree *tree, const struct path *path,
                                           unsigned step)
@@ -129,8 +127,6 @@ static void path_set_leaf(struct pending_tree *tree, const struct path *path,
             &leaf->node;
 }
 
-/* ---- adding ---- */
-
 /* Splits a full leaf, whose new record is already counted, and adds the record to one of the
  * halves. If the record is after all others in the tree, it starts a leaf of its own instead, so
  * that leaves stay full when IDs rise. */
@@ -195,8 +191,6 @@ bool pending_tree_put(struct pending_tree *tree, const struct pending_record *re
         leaf_split(tree, &path, leaf, i, record);
     return false;
 }
-
-/* ---- removing ---- */
 
 /* Merges leaves i and i + 1 of their parent, if both exist and their records fit into half a
  * leaf. */
@@ -302,8 +296,6 @@ void pending_tree_forget(struct pending_tree *tree, struct pending_query *query)
     }
 }
 
-/* ---- freeing ---- */
-
 bool pending_tree_drop_some(struct pending_tree *tree, size_t *work)
 {
     for (; tree->nodes.root != NULL; --*work) {
@@ -322,8 +314,6 @@ void pending_tree_drop(struct pending_tree *tree)
     size_t work = SIZE_MAX;
     pending_tree_drop_some(tree, &work);
 }
-
-/* ---- relocating ---- */
 
 size_t pending_tree_relocate(struct pending_tree *tree, size_t rank, struct relocation *relocation)
 {

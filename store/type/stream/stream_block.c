@@ -18,8 +18,6 @@ enum {
     HEAD_MAX = 1 + 2 * VARINT_MAX,
 };
 
-/* ---- varints -------------------------------------------------------------------------------- */
-
 static size_t varint_size(uint64_t value)
 {
     size_t size = 1;
@@ -46,8 +44,6 @@ static const unsigned char *varint_get(const unsigned char *from, uint64_t *valu
     }
     return from;
 }
-
-/* ---- texts: names, values ------------------------------------------------------------------- */
 
 static unsigned char *text_put(unsigned char *to, struct bytes text)
 {
@@ -103,8 +99,6 @@ bool stream_entry_next(struct stream_entry *entry, struct bytes *name, struct by
     return true;
 }
 
-/* ---- heads ---------------------------------------------------------------------------------- */
-
 static void plan_id(struct stream_packing *packing, struct stream_id prev, struct stream_id id)
 {
     packing->time = id.ms - prev.ms;
@@ -156,8 +150,6 @@ static const unsigned char *head_get(const unsigned char *from, struct stream_id
     id->ms += time;
     return from;
 }
-
-/* ---- appending ------------------------------------------------------------------------------ */
 
 void stream_block_plan(const struct stream_block *block, struct stream_id id,
                        const struct bytes *texts, size_t count, struct stream_packing *packing)
@@ -217,8 +209,6 @@ void stream_block_compact(struct stream_block *block)
     block->names = 0;
 }
 
-/* ---- reading -------------------------------------------------------------------------------- */
-
 void stream_cursor_begin(struct stream_cursor *cursor, const struct stream_block *block)
 {
     cursor->block = block;
@@ -277,8 +267,6 @@ void stream_cursor_return(struct stream_cursor *cursor, const struct stream_note
     cursor->id = note->id;
     cursor->index = index;
 }
-
-/* ---- removing ------------------------------------------------------------------------------- */
 
 void stream_block_cut(struct stream_block *block, uint32_t count)
 {
@@ -348,8 +336,6 @@ bool stream_block_remove(struct stream_block *block, struct stream_id id)
     block->own_names = (uint32_t)(cursor.names - block->data);
     return true;
 }
-
-/* ---- whole blocks --------------------------------------------------------------------------- */
 
 void stream_block_pack(const struct stream_block *block, struct stream_packed *packed)
 {
@@ -476,8 +462,6 @@ bool stream_packed_check(struct stream_packed *packed)
     packed->last = id;
     return packed->count > 0 && from.at == from.end;
 }
-
-/* ---- checking ------------------------------------------------------------------------------- */
 
 void stream_block_check(const struct stream_block *block)
 {

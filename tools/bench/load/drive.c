@@ -61,8 +61,6 @@ static int64_t now_nsec(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* ---- sending --------------------------------------------------------------------------------- */
-
 static void send_rest(struct drive *drive, struct conn *conn)
 {
     const struct batch *batch = &drive->plan->script->batches[conn->batch];
@@ -100,8 +98,6 @@ static void send_batch(struct drive *drive, struct conn *conn, int64_t now)
     conn->sent_at = now;
     send_rest(drive, conn);
 }
-
-/* ---- receiving ------------------------------------------------------------------------------- */
 
 static long preemptions(void)
 {
@@ -159,8 +155,6 @@ static void receive(struct drive *drive, struct conn *conn)
     send_batch(drive, conn, now);
 }
 
-/* ---- the loop -------------------------------------------------------------------------------- */
-
 static void begin_measuring(struct drive *drive, int64_t now)
 {
     drive->phase = MEASURE;
@@ -216,8 +210,6 @@ static void run_load(struct drive *drive)
     }
     if (drive->phase == MEASURE) end_measuring(drive, now);
 }
-
-/* ---- connections ----------------------------------------------------------------------------- */
 
 static void open_conn(struct drive *drive, struct conn *conn)
 {

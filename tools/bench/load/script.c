@@ -157,8 +157,6 @@ void script_drop(struct script *script)
     free(script->batches);
 }
 
-/* ---- numbers --------------------------------------------------------------------------------- */
-
 static uint64_t random_below(struct numbers *numbers, uint64_t limit)
 {
     uint64_t x = numbers->random; /* Marsaglia's xorshift64* */
