@@ -113,4 +113,4 @@ def each_expired_key_is_in_the_log_once_while_the_log_is_read():
     log_again_and_again(True)
 
 
-run()
+run(180)

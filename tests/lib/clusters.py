@@ -12,10 +12,10 @@ from redis.cluster import ClusterNode, RedisCluster
 
 from daemon import REPLY_SECONDS, Skipped, equal, free_port, version_of, wait_for
 from engines import SYNCED, Engine, host
-from process import PATIENCE
+from process import STRETCH
 from redis_cli import ENVIRONMENT
 
-NODE_MSEC = int(1500 * PATIENCE)  # a node that other processes delay is not failing
+NODE_MSEC = int(1500 * STRETCH)  # a node that other processes delay is not failing
 OPTIONS = ("--cluster-enabled", "yes", "--cluster-node-timeout", str(NODE_MSEC),
            "--cluster-replica-validity-factor", "0", "--cluster-allow-replica-migration", "no",
            "--repl-diskless-sync-delay", "0")

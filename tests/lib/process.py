@@ -12,6 +12,7 @@ import traceback
 
 FOLDER_PREFIX = "expired-test-"
 PATIENCE = float(os.environ.get("CK_TIMEOUT_MULTIPLIER") or 1)  # of all limits of time
+STRETCH = min(PATIENCE, 3)  # of spans in which a test has to do something: unlike limits, they pass in each run
 
 
 def die_with_parent():

@@ -13,11 +13,11 @@ from redis.sentinel import Sentinel as Sentinels
 
 from daemon import ORACLE, REPLY_SECONDS, Daemon, Server, equal, free_port, version_of, wait_for
 from oracle import ORACLE_VERSION, missing
-from process import PATIENCE
+from process import STRETCH
 
 SENTINEL = os.environ.get("SENTINEL") or os.path.join(os.path.dirname(ORACLE), "redis-sentinel")
 NAME = "shop"  # of the master, for sentinels
-DOWN_MSEC = int(500 * PATIENCE)  # a server that other processes delay is not down
+DOWN_MSEC = int(500 * STRETCH)  # a server that other processes delay is not down
 
 
 def sentinel_binary():

@@ -15,7 +15,7 @@ import time
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
 from daemon import REPLY_SECONDS, Daemon, encode, equal, main, oracle, own, test, wait_for
-from process import PATIENCE
+from process import STRETCH
 
 MANY = 3000
 
@@ -370,7 +370,7 @@ def a_stalled_reader_is_closed_at_the_second_of_the_soft_limit():
             assert time.monotonic() - began >= 0.99
 
 
-SOFT_SECONDS = math.ceil(2 * PATIENCE)  # a part of it that passes ends before all of it has, on a slow machine too
+SOFT_SECONDS = math.ceil(2 * STRETCH)  # a part of it that passes ends before all of it has, on a slow machine too
 
 
 def let_time_pass(watcher, seconds):

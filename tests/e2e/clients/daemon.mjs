@@ -12,7 +12,8 @@ import { fileURLToPath } from 'node:url';
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
 const BINARY = path.resolve(process.env.EXPIRED || path.join(HERE, '../../../expired'));
-export const PATIENCE = Number(process.env.CK_TIMEOUT_MULTIPLIER || 1);
+const PATIENCE = Number(process.env.CK_TIMEOUT_MULTIPLIER || 1);
+export const STRETCH = Math.min(PATIENCE, 3); // of spans in which a test has to do something
 const START_MSEC = 20_000 * PATIENCE;
 export const WAIT_MSEC = 40_000 * PATIENCE; // for what must happen: only a test that fails takes so long
 

@@ -6,7 +6,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { Redis } from 'ioredis';
 
-import { Daemon, PATIENCE, freePort, main, skip, test, until } from './daemon.mjs';
+import { Daemon, STRETCH, freePort, main, skip, test, until } from './daemon.mjs';
 
 const SENTINEL = process.env.SENTINEL || '/usr/bin/redis-sentinel';
 const NAME = 'shop';
@@ -24,7 +24,7 @@ async function sentinel(daemon) {
     const file = path.join(daemon.dir, 'sentinel.conf');
     fs.writeFileSync(file, [`port ${port}`, 'bind 127.0.0.1', `dir ${daemon.dir}`,
         `sentinel monitor ${NAME} 127.0.0.1 ${daemon.port} 1`,
-        `sentinel down-after-milliseconds ${NAME} ${500 * PATIENCE}`,
+        `sentinel down-after-milliseconds ${NAME} ${500 * STRETCH}`,
         `sentinel failover-timeout ${NAME} 5000`, ''].join('\n'));
     const child = spawn('/usr/bin/setpriv', ['--pdeathsig', 'KILL', SENTINEL, file],
         { stdio: 'ignore' });

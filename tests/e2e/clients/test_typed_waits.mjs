@@ -8,9 +8,9 @@ import { Redis as IoRedis } from 'ioredis';
 import { Redis as IoValkey } from 'iovalkey';
 import { createClient, createClientPool, createCluster, createSentinel } from 'redis';
 
-import { Daemon, PATIENCE, main, stepped, until } from './daemon.mjs';
+import { Daemon, STRETCH, main, stepped, until } from './daemon.mjs';
 
-const SHORT = 200 * PATIENCE; // milliseconds, in which other commands are answered
+const SHORT = 200 * STRETCH; // milliseconds, in which other commands are answered
 const LONG = 30; // seconds
 
 const CLIENTS = [['ioredis', IoRedis], ['iovalkey', IoValkey]];

@@ -13,14 +13,14 @@ from redis.retry import Retry
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
 from daemon import ROOT, Daemon, equal, main, own, test, wait_for
-from process import PATIENCE
+from process import STRETCH
 
 sys.path.insert(1, os.path.join(ROOT, "tools/clients/python"))
 import expired
 import expired.asyncio
 from expired.once import limit_of
 
-SHORT = 0.2 * PATIENCE  # seconds: the socket_timeout of clients that have one, in which other commands are answered
+SHORT = 0.2 * STRETCH  # seconds: the socket_timeout of clients that have one, in which other commands are answered
 
 
 def retrying(retry):

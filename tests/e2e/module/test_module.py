@@ -9,9 +9,9 @@ import redis
 sys.path.insert(1, sys.path[0] + "/../../lib")
 from daemon import Skipped, encode, equal, happens, main, test, wait_for
 from engines import MODULE, SYNCED, engine, policy, stats_of
-from process import PATIENCE
+from process import STRETCH
 
-SOON = int(500 * PATIENCE)  # ms: time enough for the commands before it
+SOON = int(500 * STRETCH)  # ms: time enough for the commands before it
 LATE = 10_000   # seconds: no test runs that long
 
 

@@ -10,9 +10,9 @@ import redis
 sys.path.insert(1, sys.path[0] + "/../../lib")
 from daemon import REPLY_SECONDS, Daemon, encode, equal, main, random_seed, test, wait_for
 from engines import SYNCED, Engine, check_restart, engine
-from process import PATIENCE
+from process import STRETCH
 
-SOON = int(300 * PATIENCE)   # ms
+SOON = int(300 * STRETCH)   # ms
 PAST, FAR = 1000, 4 * 10**12  # instants, in Unix ms
 
 # Each command is run by the module and by the daemon.

@@ -11,10 +11,10 @@ import redis
 sys.path.insert(1, sys.path[0] + "/../../lib")
 from daemon import encode, equal, main, random_seed, test, wait_for
 from engines import SYNCED, check_restart, engine, policy
-from process import PATIENCE
+from process import STRETCH
 from resp import value_of
 
-SOON = int(500 * PATIENCE)    # ms: time enough for the commands before it
+SOON = int(500 * STRETCH)    # ms: time enough for the commands before it
 FAR = 4 * 10**12              # an instant, in Unix ms
 KEYS = ("s", "h", "z", "many")
 

@@ -11,9 +11,9 @@ sys.path.insert(1, sys.path[0] + "/../../lib")
 from clusters import Node, migration_state, require_migrations
 from daemon import equal, main, test, wait_for
 from engines import SYNCED, policy
-from process import PATIENCE
+from process import STRETCH
 
-SOON = int(400 * PATIENCE)  # ms
+SOON = int(400 * STRETCH)  # ms
 FAR = 4 * 10**12        # an instant, in Unix ms
 ENDS = ("expired", "sexpired", "hexpired", "zexpired", "rede.due")
 

@@ -10,9 +10,9 @@ sys.path.insert(1, sys.path[0] + "/../../lib")
 from clusters import Node
 from daemon import equal, main, test, wait_for
 from engines import Engine
-from process import PATIENCE
+from process import STRETCH
 
-SOON = int(150 * PATIENCE)  # ms
+SOON = int(150 * STRETCH)  # ms
 AT_ONCE = ("--repl-diskless-sync-delay", "0")
 
 

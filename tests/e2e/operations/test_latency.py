@@ -6,9 +6,9 @@ import time
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
 from daemon import Daemon, beside_redis, equal, main, oracle, own, plain, read_reply
-from process import PATIENCE
+from process import STRETCH
 
-SLOW_MSEC = int(300 * PATIENCE)  # a busy machine may delay any call
+SLOW_MSEC = int(300 * STRETCH)  # a busy machine may delay any call
 THRESHOLD = ("--latency-monitor-threshold", str(SLOW_MSEC))
 
 

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
 from daemon import Daemon, beside_redis, encode, equal, main, oracle, own, test
-from process import PATIENCE, folder, wait_for
+from process import STRETCH, folder, wait_for
 from server import Raw, Server
 
 FOREVER = "while true do end"
@@ -21,8 +21,8 @@ THRESHOLD = ("--busy-reply-threshold", "20")
 
 
 def for_seconds(seconds):
-    """Lua that computes for this long, times PATIENCE: the test must be served meanwhile."""
-    return f" local began = os.clock() while os.clock() - began < {seconds * PATIENCE} do end "
+    """Lua that computes for this long, times STRETCH: the test must be served meanwhile."""
+    return f" local began = os.clock() while os.clock() - began < {seconds * STRETCH} do end "
 
 
 class Busy:
@@ -403,7 +403,7 @@ def deadlines_pass_and_their_events_follow():
     with Daemon(*THRESHOLD, "--notify-keyspace-events", "Ex") as daemon:
         caller, other, hears = daemon.raw(), daemon.raw(), daemon.raw()
         hears.call("SUBSCRIBE", "__keyevent@0__:expired")
-        soon = int(500 * PATIENCE)
+        soon = int(500 * STRETCH)
         other.calls([("SET", f"k{i}", 1, "PX", soon + i) for i in range(50)])
         until = time.monotonic() + (soon + 100) / 1000
         caller.send(encode("EVAL", FOREVER, 0))
@@ -429,9 +429,8 @@ def a_blocked_client_is_served_after_the_script():
     with Daemon(*THRESHOLD) as daemon:
         caller, other, waits, late = (daemon.raw() for _ in range(4))
         waits.send(encode("BLPOP", "l", 0))
-        late.send(encode("BLPOP", "never", 0.05))
-        wait_for(lambda: b"blocked_clients:2" in other.call("INFO", "clients"))
-        caller.send(encode("EVAL", script, 0))
+        wait_for(lambda: b"blocked_clients:1" in other.call("INFO", "clients"))
+        daemon.together([(late, encode("BLPOP", "never", 0.05)), (caller, encode("EVAL", script, 0))])
         wait_for(lambda: other.call("PING") == BUSY)
         assert not waits.has_more() and not late.has_more()
         equal(caller.reply(), b":1\r\n")
@@ -443,7 +442,7 @@ def a_blocked_client_is_served_after_the_script():
 def a_pause_that_ends_meanwhile_lets_no_write_run():
     with Daemon(*THRESHOLD) as daemon:
         caller, other, writes = daemon.raws(3)
-        pause = int(1000 * PATIENCE)
+        pause = int(1000 * STRETCH)
         equal(other.call("CLIENT", "PAUSE", pause, "WRITE"), b"+OK\r\n")
         until = time.monotonic() + (pause + 100) / 1000
         writes.send(encode("SET", "a", 1) + encode("GET", "a"))
