@@ -64,15 +64,15 @@ class Raw:
             self.receive(b"".join(parts))
 
     def part(self):
-        """The next bytes. While the server waits for the disk, which may stand still for a minute on a shared machine,
-        the limit begins anew; the test's own limit ends it."""
+        """The next bytes. While the server computes, or waits for a CPU or the disk, which others on a shared machine may
+        use for a minute, the limit begins anew; the test's own limit ends it."""
         while True:
             try:
                 data = self.socket.recv(1 << 18)
                 break
             except TimeoutError:
                 states = self.server_states()
-                if all(state != "D" for _, state, _ in states):
+                if all(state not in "DR" for _, state, _ in states):
                     raise TimeoutError(f"no reply in {self.timeout:g} s; the server's threads: {states}") from None
         if not data:
             raise ConnectionError(f"closed by the server after {self.pending[:200]!r}")
