@@ -68,11 +68,20 @@ void outbuf_drop(struct outbuf *out)
     empty(out);
 }
 
+/* The last chunk counts as full, so that the inline functions need not test `lost`. */
+static void lose(struct outbuf *out)
+{
+    out->lost = true;
+    if (out->last != NULL) out->last->cap = out->last->end;
+}
+
 static bool add_chunk(struct outbuf *out, size_t size)
 {
     struct outbuf_chunk *chunk = out->optional ? mem_try_alloc(size) : mem_alloc(size);
-    out->lost = chunk == NULL;
-    if (out->lost) return false;
+    if (chunk == NULL) {
+        lose(out);
+        return false;
+    }
     size = mem_size(chunk);
     chunk->next = NULL;
     chunk->data = chunk->own;
@@ -167,7 +176,7 @@ void outbuf_retract(struct outbuf *out, size_t len)
 
 void outbuf_splice(struct outbuf *out, struct outbuf *from)
 {
-    out->lost = out->lost || from->lost;
+    if (from->lost) lose(out);
     if (from->len == 0 || out->lost) {
         outbuf_drop(from);
         return;

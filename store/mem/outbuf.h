@@ -94,14 +94,13 @@ static inline size_t outbuf_tail_room(const struct outbuf *out)
 
 static inline char *outbuf_reserve(struct outbuf *out, size_t size)
 {
-    if (out->lost || out->last == NULL || outbuf_tail_room(out) < size)
-        return outbuf_reserve_chunk(out, size);
+    if (out->last == NULL || outbuf_tail_room(out) < size) return outbuf_reserve_chunk(out, size);
     return out->last->data + out->last->end;
 }
 
 static inline void outbuf_commit(struct outbuf *out, size_t used)
 {
-    if (out->lost || used - 1 >= outbuf_tail_room(out)) { /* none, or too many */
+    if (used - 1 >= outbuf_tail_room(out)) { /* none, too many, or output is lost */
         outbuf_commit_other(out, used);
         return;
     }
