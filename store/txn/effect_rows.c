@@ -12,7 +12,7 @@
  * unknown name, so the versions of the journal and the snapshot stay unchanged.
  *
  * Journals write some effects in a brief form (server/disk/effect/effect_brief.h). A new field of
- * one of these needs a condition in effect_brief_has, or journals lose the field. */
+ * one of these needs a condition in effect_brief_print, or journals lose the field. */
 #include "store/tokens.h"
 #include "store/txn/apply.h"
 #include "store/txn/effect_row.h"

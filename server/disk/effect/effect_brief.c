@@ -125,15 +125,19 @@ print_as(enum brief kind, char *to, const struct effect *effect, struct bytes *l
 
 size_t effect_brief_print(char *to, const struct effect *effect, struct bytes *last)
 {
+    bool lasts = effect->at == NEVER;
+    if (effect->key.len > UINT8_MAX) return 0;
     switch (effect->kind) {
     case EFFECT_SET:
-        return effect->at == NEVER ? print_as(BRIEF_SET, to, effect, last)
-                                   : print_as(BRIEF_SET_UNTIL, to, effect, last);
+        return lasts ? print_as(BRIEF_SET, to, effect, last)
+                     : print_as(BRIEF_SET_UNTIL, to, effect, last);
     case EFFECT_DROP: return print_as(BRIEF_DROP, to, effect, last);
     case EFFECT_EXPIRE: return print_as(BRIEF_EXPIRE, to, effect, last);
-    case EFFECT_HASH_PUT: return print_as(BRIEF_HASH_PUT, to, effect, last);
-    case EFFECT_ZSET_PUT: return print_as(BRIEF_ZSET_PUT, to, effect, last);
-    case EFFECT_REDE_PUSH: return print_as(BRIEF_REDE_PUSH, to, effect, last);
+    case EFFECT_HASH_PUT: return lasts ? print_as(BRIEF_HASH_PUT, to, effect, last) : 0;
+    case EFFECT_ZSET_PUT: return lasts ? print_as(BRIEF_ZSET_PUT, to, effect, last) : 0;
+    case EFFECT_REDE_PUSH:
+        if (effect->stage.claimed || effect->stage.deliveries > 0) return 0;
+        return print_as(BRIEF_REDE_PUSH, to, effect, last);
     case EFFECT_REDE_MOVE: return print_as(BRIEF_REDE_MOVE, to, effect, last);
     case EFFECT_REDE_DROP: return print_as(BRIEF_REDE_DROP, to, effect, last);
     default: return 0;

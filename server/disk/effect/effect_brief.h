@@ -42,29 +42,13 @@ enum {
     EFFECT_BRIEF_HEAD = 32,        /* bytes, at most, without the texts */
 };
 
-/* Can this effect be written in brief form? The caller must also check that its texts have at most
- * EFFECT_BRIEF_TEXTS_MAX bytes in total. */
-static inline bool effect_brief_has(const struct effect *effect)
-{
-    if (effect->key.len > UINT8_MAX) return false;
-    switch (effect->kind) {
-    case EFFECT_SET:
-    case EFFECT_DROP:
-    case EFFECT_EXPIRE:
-    case EFFECT_REDE_MOVE:
-    case EFFECT_REDE_DROP: return true;
-    case EFFECT_HASH_PUT:
-    case EFFECT_ZSET_PUT: return effect->at == NEVER;
-    case EFFECT_REDE_PUSH: return !effect->stage.claimed && effect->stage.deliveries == 0;
-    default: return false;
-    }
-}
-
-/* Writes the brief form of the effect, which must have one, to `to` and returns its length. `to`
- * needs space for the effect's texts and EFFECT_BRIEF_HEAD further bytes.
+/* Writes the brief form of the effect to `to` and returns its length; 0 if the effect has none. The
+ * effect's texts have at most EFFECT_BRIEF_TEXTS_MAX bytes in total; `to` needs space for them and
+ * EFFECT_BRIEF_HEAD further bytes.
  *
  * *last is the key of the brief effect before this one in the record; its data is NULL if there is
- * none. On return *last is the key of this effect, and points into the written bytes. */
+ * none. If something was written, *last is the key of this effect, and points into the written
+ * bytes. */
 size_t effect_brief_print(char *to, const struct effect *effect, struct bytes *last);
 
 static inline bool effect_brief_begins(char first)

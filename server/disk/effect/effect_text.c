@@ -307,17 +307,6 @@ static void write_database(struct effect_writer *writer, const struct effect *ef
     write_alone(writer->out, effect_form_of(&change), &change);
 }
 
-/* Writes an effect in brief form. Returns false if it has none, or is too large for it. */
-static inline bool write_brief(struct effect_writer *writer, const struct effect *effect)
-{
-    size_t texts = effect->key.len + effect->a.len + effect->b.len;
-    if (texts > EFFECT_BRIEF_TEXTS_MAX || !effect_brief_has(effect)) return false;
-    char *to = outbuf_reserve(writer->out, texts + EFFECT_BRIEF_HEAD);
-    outbuf_commit(writer->out, effect_brief_print(to, effect, &writer->last_key));
-    writer->commands++;
-    return true;
-}
-
 /* The general case of effect_writer_put: begins or continues a run. Not inlined, so that
  * effect_writer_put saves fewer registers. */
 __attribute__((noinline)) static void put_other(struct effect_writer *writer,
@@ -328,10 +317,12 @@ __attribute__((noinline)) static void put_other(struct effect_writer *writer,
         add_element(writer, effect);
         return;
     }
-    effect_writer_end(writer);
-    if (!fits_database(writer, effect)) write_database(writer, effect);
-    if (writer->is_brief && write_brief(writer, effect)) return;
-    if (effect->kind == EFFECT_SET && write_set(writer, effect)) return;
+    if (writer->run.form != NULL || !fits_database(writer, effect)) {
+        effect_writer_end(writer);
+        if (!fits_database(writer, effect)) write_database(writer, effect);
+        effect_writer_put(writer, effect);
+        return;
+    }
     if (form->element.count > 0 &&
         (begin_alone(writer, form, effect) || begin_gathered(writer, form, effect)))
         return;
@@ -339,12 +330,23 @@ __attribute__((noinline)) static void put_other(struct effect_writer *writer,
     write_alone(writer->out, form, effect);
 }
 
+/* Writes an effect in brief form. Returns false if it has none, or is too large for it. */
+static inline bool write_brief(struct effect_writer *writer, const struct effect *effect)
+{
+    size_t texts = effect->key.len + effect->a.len + effect->b.len;
+    if (texts > EFFECT_BRIEF_TEXTS_MAX) return false;
+    char *to = outbuf_reserve(writer->out, texts + EFFECT_BRIEF_HEAD);
+    size_t len = effect_brief_print(to, effect, &writer->last_key);
+    outbuf_commit(writer->out, len);
+    return len > 0;
+}
+
 void effect_writer_put(struct effect_writer *writer, const struct effect *effect)
 {
-    bool is_next = writer->run.form == NULL && writer->db == effect->db;
-    if (is_next && writer->is_brief && write_brief(writer, effect)) return;
-    if (is_next && !writer->is_brief && effect->kind == EFFECT_SET && write_set(writer, effect))
-        return;
+    if (writer->run.form == NULL && writer->db == effect->db) {
+        if (writer->is_brief && write_brief(writer, effect)) return;
+        if (effect->kind == EFFECT_SET && write_set(writer, effect)) return;
+    }
     if (effect->kind != EFFECT_NONE) put_other(writer, effect);
 }
 

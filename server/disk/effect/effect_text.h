@@ -39,7 +39,7 @@ struct effect_layout {
 struct effect_writer {
     struct outbuf *out;
     int64_t db;        /* the database that a reader has selected here, or -1 if unknown */
-    uint64_t commands; /* written so far */
+    uint64_t commands; /* written so far; effects in brief form do not count */
     bool is_brief;     /* writes the brief form of effects that have one. At first false */
 
     /* private */
