@@ -205,7 +205,7 @@ bool persist_listens(const struct persist *persist)
 
 void persist_effect(struct persist *persist, const struct effect *effect)
 {
-    persist->has_token |= effect->kind == EFFECT_TOKEN;
+    if (effect->kind == EFFECT_TOKEN) persist->has_token = true;
     effect_writer_put(&persist->writer, effect); /* last, so that it is a jump */
 }
 
@@ -239,17 +239,22 @@ void persist_end_record(struct persist *persist)
     if (persist->committed > 0 && !has_open_transaction(persist)) end_record(persist);
 }
 
-uint64_t persist_commit(struct persist *persist)
+/* Not inlined, so that other commits save fewer registers. */
+__attribute__((noinline)) static void end_full_record(struct persist *persist)
 {
-    effect_writer_end(&persist->writer);
-    if (persist->committed == 0) persist->record_at = clock_now(persist->w.clock);
-    persist->committed = journal_text(persist->journal);
-    if (persist->committed < RECORD_BYTES && !persist->has_token) return position_of(persist);
     uint64_t before = journal_position(persist->journal);
     persist_end_record(persist);
     /* Tokens granted after it must never be granted again. */
     if (persist->has_token) journal_require_sync(persist->journal, before);
     persist->has_token = false;
+}
+
+uint64_t persist_commit(struct persist *persist)
+{
+    effect_writer_end(&persist->writer);
+    if (persist->committed == 0) persist->record_at = clock_now(persist->w.clock);
+    persist->committed = journal_text(persist->journal);
+    if (persist->committed >= RECORD_BYTES || persist->has_token) end_full_record(persist);
     return position_of(persist);
 }
 

@@ -40,17 +40,19 @@ static void take_commit(void *ctx, const struct txn *txn)
 {
     struct commit_hooks *hooks = ctx;
     struct session *caller = txn->caller;
-    hooks->changed |= txn->changes > 0;
     /* The stream comes before the journal, because the journal's record contains the stream's
      * position after this transaction. */
     if (hooks->feed != NULL && feed_pending(hooks->feed)) {
         feed_commit(hooks->feed);
         if (caller != NULL) caller->streamed_at = feed_offset(hooks->feed);
     }
-    /* The call may have turned the journal off. */
-    if (hooks->keeps && txn->changes > 0 && persist_listens(hooks->persist)) {
-        uint64_t position = persist_commit(hooks->persist);
-        if (caller != NULL) caller->durable_at = position;
+    if (txn->changes > 0) {
+        hooks->changed = true;
+        /* The call may have turned the journal off. */
+        if (hooks->keeps && persist_listens(hooks->persist)) {
+            uint64_t position = persist_commit(hooks->persist);
+            if (caller != NULL) caller->durable_at = position;
+        }
     }
     if (hooks->tracks) tracking_flush(hooks->tracking);
     notify_flush(hooks->notify);
