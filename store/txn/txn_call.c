@@ -24,8 +24,7 @@ void txn_begin(struct txn *txn, struct store *store, msec now, enum origin origi
 void txn_drop_emptied(struct txn *txn, struct entry *entry, bool expired)
 {
     txn_note_key_end(txn, entry, TRAIL_EMPTIED, expired);
-    struct effect effect = { .kind = EFFECT_NONE, .event = EVENT_DEL };
-    txn_record_each(txn, entry_key(entry), &effect);
+    txn_record_event(txn, entry_key(entry), EVENT_DEL);
     reclaim_object(&txn->store->reclaim, txn_key_remove(txn, entry));
 }
 
@@ -102,9 +101,8 @@ void txn_commit(struct txn *txn)
         txn->store->listener.commit(txn->store->listener.ctx, txn);
 }
 
-static bool is_wanted(unsigned wants, const struct effect *effect)
+static bool is_wanted_event(unsigned wants, const struct effect *effect)
 {
-    if ((wants & LISTEN_CHANGES) && effect->kind != EFFECT_NONE) return true;
     if (effect->event == EVENT_NONE) return false;
     if ((wants & LISTEN_EVENTS) && !effect->again) return true;
     return (wants & LISTEN_MEMBERS) && effect_names_member(effect);
@@ -114,7 +112,9 @@ static inline void tell_listener(struct txn *txn, const struct effect *effect)
 {
     const struct store *store = txn->store;
     unsigned wants = store->event_mask;
-    if (wants == 0 || txn->origin == FROM_REPLAY || !is_wanted(wants, effect)) return;
+    if (wants == 0 || txn->origin == FROM_REPLAY) return;
+    bool is_change = (wants & LISTEN_CHANGES) && effect->kind != EFFECT_NONE;
+    if (!is_change && !is_wanted_event(wants, effect)) return;
     store->listener.effect(store->listener.ctx, txn, effect);
 }
 
@@ -137,6 +137,14 @@ void txn_record_each(struct txn *txn, struct bytes key, struct effect *effect)
         tell_all(txn, effect);
     else
         tell_listener(txn, effect);
+}
+
+void txn_record_event(struct txn *txn, struct bytes key, enum event event)
+{
+    /* A right to make a value ends when its key is created. */
+    if (!(txn->store->event_mask & LISTEN_EVENTS) && txn->ks->refreshers == NULL) return;
+    struct effect effect = { .kind = EFFECT_NONE, .event = event };
+    txn_record_each(txn, key, &effect);
 }
 
 void txn_notify(struct txn *txn, struct entry *entry, struct effect *effect)

@@ -25,6 +25,8 @@ void txn_record(struct txn *txn, struct entry *entry, struct effect *effect);
 void txn_notify(struct txn *txn, struct entry *entry, struct effect *effect);
 /* As txn_record, but does not mark repeated events (MSET k a k b is two "set"). */
 void txn_record_each(struct txn *txn, struct bytes key, struct effect *effect);
+/* Records an event that changes no data. Costs two tests if nothing listens for events. */
+void txn_record_event(struct txn *txn, struct bytes key, enum event event);
 /* Call after a removal: if the collection is empty, drops its key when the call ends. */
 void txn_note_emptied(struct txn *txn, struct entry *entry);
 /* Drops the key of an empty collection now, with "del". `expired` is true if its last member has

@@ -74,7 +74,7 @@ struct entry *txn_find(struct txn *txn, struct bytes key)
 void txn_miss_again(struct txn *txn, struct bytes key)
 {
     txn->store->stats.misses++;
-    txn_record_each(txn, key, &(struct effect){ .kind = EFFECT_NONE, .event = EVENT_KEYMISS });
+    txn_record_event(txn, key, EVENT_KEYMISS);
 }
 
 static struct entry *note_read(struct txn *txn, struct bytes key, struct entry *entry)
@@ -142,8 +142,7 @@ static struct entry *add_key(struct txn *txn, struct bytes key, struct object ob
     if (is_counted) txn_begin_value(txn, entry);
     txn_note(txn, entry, POLICY_CREATED);
     note_added(txn, entry);
-    struct effect effect = { .kind = EFFECT_NONE, .event = EVENT_NEW };
-    txn_record_each(txn, entry_key(entry), &effect);
+    txn_record_event(txn, entry_key(entry), EVENT_NEW);
     return entry;
 }
 
@@ -229,8 +228,7 @@ void txn_key_end(struct txn *txn, struct entry *entry)
 bool txn_key_expire(struct txn *txn, struct entry *entry, msec at)
 {
     if (instant_past(at, txn->now) && !txn_replays(txn)) {
-        struct effect expire = { .kind = EFFECT_NONE, .event = EVENT_EXPIRE };
-        if (txn->on_replica) txn_record_each(txn, entry_key(entry), &expire);
+        if (txn->on_replica) txn_record_event(txn, entry_key(entry), EVENT_EXPIRE);
         txn_key_end(txn, entry);
         return false;
     }
@@ -291,7 +289,7 @@ void txn_key_rename(struct txn *txn, struct entry *entry, struct bytes to)
 
     struct effect from = { .kind = EFFECT_RENAME, .event = EVENT_RENAME_FROM, .a = to };
     txn_record_each(txn, entry_key(entry), &from);
-    txn_record_each(txn, to, &(struct effect){ .kind = EFFECT_NONE, .event = EVENT_RENAME_TO });
+    txn_record_event(txn, to, EVENT_RENAME_TO);
     txn_forget(txn, entry);
     keyspace_remove(txn->ks, entry);
 }
@@ -369,7 +367,7 @@ static void record_whole(struct txn *txn, struct entry *entry, enum event event)
     msec at = entry_expires_at(txn->ks, entry);
     struct effect expire = { .kind = EFFECT_EXPIRE, .at = at };
     if (at != NEVER) txn_record_each(txn, entry_key(entry), &expire);
-    txn_record_each(txn, entry_key(entry), &(struct effect){ .kind = EFFECT_NONE, .event = event });
+    txn_record_event(txn, entry_key(entry), event);
 }
 
 struct entry *txn_key_store(struct txn *txn, struct bytes key, struct object object,

@@ -62,9 +62,7 @@ void txn_string_set_found(struct txn *txn, struct bytes key, struct entry *entry
     };
     txn_record_each(txn, entry_key(entry), &set);
     if (soft != NEVER) txn_string_soften(txn, entry, soft, EVENT_NONE);
-    if (how->keep_ttl || how->at == NEVER) return;
-    struct effect expire = { .kind = EFFECT_NONE, .event = EVENT_EXPIRE };
-    txn_record_each(txn, entry_key(entry), &expire);
+    if (!how->keep_ttl && how->at != NEVER) txn_record_event(txn, entry_key(entry), EVENT_EXPIRE);
 }
 
 void txn_string_soften(struct txn *txn, struct entry *entry, msec at, enum event event)
