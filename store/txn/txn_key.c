@@ -239,7 +239,9 @@ bool txn_key_expire(struct txn *txn, struct entry *entry, msec at)
         txn->changes++;
         return true;
     }
-    struct effect effect = { .kind = EFFECT_EXPIRE, .event = EVENT_EXPIRE, .at = at };
+    /* Static, so that the many unused fields are zeroed only once. */
+    static struct effect effect = { .kind = EFFECT_EXPIRE, .event = EVENT_EXPIRE };
+    effect.at = at;
     txn_record_each(txn, entry_key(entry), &effect);
     return true;
 }

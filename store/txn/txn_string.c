@@ -53,13 +53,12 @@ void txn_string_set_found(struct txn *txn, struct bytes key, struct entry *entry
      * if there is a listener. */
     msec at = how->at;
     if (how->keep_ttl) at = txn->store->event_mask != 0 ? entry_expires_at(txn->ks, entry) : NEVER;
-    struct effect set = {
-        .kind = EFFECT_SET,
-        .event = how->event,
-        .is_part = soft != NEVER,
-        .a = object_text(&entry->object),
-        .at = at,
-    };
+    /* Static, so that the many unused fields are zeroed only once. */
+    static struct effect set = { .kind = EFFECT_SET };
+    set.event = how->event;
+    set.is_part = soft != NEVER;
+    set.a = object_text(&entry->object);
+    set.at = at;
     txn_record_each(txn, entry_key(entry), &set);
     if (soft != NEVER) txn_string_soften(txn, entry, soft, EVENT_NONE);
     if (!how->keep_ttl && how->at != NEVER) txn_record_event(txn, entry_key(entry), EVENT_EXPIRE);
