@@ -36,8 +36,9 @@ enum rdb_status rdb_read_payload(struct bytes payload, const struct rdb_visitor 
 /* Reads a payload of FUNCTION DUMP and calls visitor->function for each library. Returns RDB_OK,
  * RDB_STOPPED, RDB_TOO_LARGE, or one of these, with Redis' message as the error's text:
  *
- *     RDB_FOREIGN    as above
- *     RDB_DAMAGED    the footer is right, but the rest is damaged or is no library */
+ *     RDB_FOREIGN    the version or checksum in the footer is wrong
+ *     RDB_DAMAGED    the footer is right, but a part is damaged or is no library; the visitor has
+ *                    already received the libraries before that part */
 enum rdb_status rdb_read_functions(struct bytes payload, const struct rdb_visitor *visitor,
                                    struct rdb_error *error);
 

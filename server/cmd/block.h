@@ -38,9 +38,10 @@ struct multi_pop {
     bool back;        /* RIGHT or MAX, the second of the two words, was given */
     int64_t wanted;   /* number of elements to pop, 1 or more */
 };
-/* Runs a command with these arguments, after a timeout in argument 1 if it `blocks`. Calls `pop`
- * with the first key that has elements. If no key has any, the command blocks or, without `blocks`,
- * replies with a null array. */
+/* Runs a command with the arguments shown above; if it `blocks`, argument 1 is its timeout, and
+ * numkeys follows. `front` and `back` are the two words that say where to pop: LEFT and RIGHT, or
+ * MIN and MAX. Calls `pop` with the first key that has elements. If no key has any, the command
+ * blocks or, without `blocks`, replies with a null array. */
 void run_multi_pop(struct call *call, enum type type, const char *front, const char *back,
                    bool blocks,
                    void (*pop)(struct call *call, const struct source *source,

@@ -57,15 +57,17 @@ static bool evict_keys(struct engine *engine, size_t most)
     return able;
 }
 
-/* Must a call that needs memory be refused?
+/* Must a call that needs memory be refused? Always while the system is short of memory. Otherwise
+ * only above maxmemory, depending on the role:
  *
- * First evicts a few keys here; the background evicts the rest, so that no client waits for all of
- * it. A replica evicts nothing, because the effects that its master sends need the master's data:
- * without replica-ignore-maxmemory, it refuses. A paused master evicts nothing either, but does not
- * refuse: the pause itself delays calls that need memory. */
+ *     master          evicts a few keys first, and refuses only if it finds no more that may be
+ *                     evicted; the background evicts the rest, so that no client waits for it
+ *     paused master   neither evicts nor refuses: the pause delays calls that need memory
+ *     replica         refuses, unless replica-ignore-maxmemory is set; never evicts, because the
+ *                     effects that its master sends need the master's data */
 static bool out_of_memory(struct engine *engine)
 {
-    if (mem_is_short()) return true; /* the system has no memory left */
+    if (mem_is_short()) return true;
     if (engine->role.replica && engine->conf->replica_ignore_maxmemory) return false;
     if (!is_over_limit(engine)) return false;
     if (engine_keeps_data(engine, clock_now(engine->clock))) return engine->role.replica;

@@ -278,15 +278,15 @@ bool settle_postpones(struct engine *engine, const struct blocked_try *try)
     return true;
 }
 
-/* Must sessions that count keys wait longer? To answer, due keys must be counted, which costs as
- * much as expiring some of them. So count again only after COUNT_AT_ONCE more keys or members have
- * expired. */
+/* Must sessions that count keys wait longer? The answer needs a count of the due keys, which costs
+ * as much as expiring some of them. While expired keys are being removed, it is therefore yes
+ * without a count until COUNT_AT_ONCE more keys or members have expired, or none is due. */
 static bool still_counts_slowly(struct settle *settle)
 {
     struct engine *engine = settle->engine;
     uint64_t expired = engine->store->stats.expired_keys + engine->store->stats.expired_members;
     msec now = clock_now(engine->clock);
-    /* CONFIG RESETSTAT may have reset the total. */
+    /* After CONFIG RESETSTAT the total may be below counted_at: then count. */
     bool few = expired >= settle->counted_at && expired - settle->counted_at < COUNT_AT_ONCE;
     if (few && store_next_due(engine->store) <= now && !engine_keeps_overdue(engine, now))
         return true;

@@ -1,7 +1,8 @@
-/* limits: see limits.h. The commands' functions in server/cmd need a store, so each call copies the
- * host's string into a store with one database, and runs there as in the daemon. If the call
- * changes the string, a SET of the host writes it back. Replicas and the append-only file receive
- * that SET, and its events report the deadline. */
+/* limits: see limits.h. The commands' functions in server/cmd need a store. All calls share one
+ * with a single database: each copies the host's string into it, runs there as in the daemon, and
+ * leaves it empty. If the call has changed the string, a SET of the host with PXAT writes it back.
+ * Replicas and the append-only file receive that SET, and the host sends its events `set` and
+ * `expire`. */
 #include "server/module/limits.h"
 
 #include "server/cmd/call/call.h"

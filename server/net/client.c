@@ -598,9 +598,9 @@ static void send_output(struct client *client)
     want(client, blocked);
 }
 
-/* Stops the reports that the client's socket is writable. Call when output must wait although the
- * socket may accept bytes: otherwise the loop would report this in every turn, at once. send_output
- * asks for the reports again. */
+/* Stops asking the loop whether the client's socket is writable. Call when output must wait for
+ * something else: a writable socket would end each wait of the loop at once, so that the loop would
+ * turn without pause and use a whole core. send_output asks again. */
 static void ignore_room(struct client *client)
 {
     if (transport_waits_for_room(&client->transport)) want(client, false);

@@ -57,9 +57,9 @@ void replication_start(struct replication *r)
     }
     if (has_path) backlog_file_remove(path);
 
-    /* Continue under a new id: others may have received more of the old stream than the files
-     * contain, and one of them may have continued it differently. Replicas that have received no
-     * more than the files can follow into the new id. */
+    /* Continue under a new id: replicas may have received more of the old stream than the files
+     * contain, and one that has become a master may have continued it differently. Replicas that
+     * have received no more than the files contain can follow into the new id. */
     if (position != NULL && !follows) {
         history_branch(&r->position.history, r->position.offset);
         r->is_unshared = true;

@@ -103,8 +103,8 @@ void *dict_iter_next(struct dict_iter *iter); /* NULL at the end */
  * O(1) */
 void *dict_iter_ahead(const struct dict_iter *iter);
 
-/* Removes and returns any element without hashing it, for freeing a table in slices. Returns NULL
- * if the table is empty. O(1). */
+/* Removes and returns some element, whichever is cheapest to remove; no key is hashed. For freeing
+ * a table in slices. Returns NULL if the table is empty. Amortized O(1) */
 void *dict_take(struct dict *dict);
 
 size_t dict_bytes(const struct dict *dict); /* memory of the table, without elements */

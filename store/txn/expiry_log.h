@@ -17,11 +17,13 @@ static inline bool expiry_is_logged(struct txn *txn, const struct entry *entry)
     return txn->store->policies.with[POLICY_EXPIRED] > 0 && txn->origin != FROM_REPLAY &&
            expiry_log_covers(txn, entry);
 }
-/* Call before an expired key that is logged is removed. If the result is true, pass the key's
- * object to expiry_log_keep instead of freeing it. */
+/* Notes that a key has expired. Call only if expiry_is_logged, and before the key is removed: the
+ * note copies its name and deadline. Returns true if the entry in the log needs the value, too:
+ * then pass the removed object to expiry_log_keep, which takes ownership, before the next note. */
 bool expiry_log_key(struct txn *txn, const struct entry *entry);
 void expiry_log_keep(struct txn *txn, struct object object);
-/* Call before a member with the deadline `at`, which has expired, is removed from a logged key. */
+/* Notes that a member of a logged key has expired, with its deadline `at`. Call before the member
+ * is removed, because the note may copy its value. */
 void expiry_log_member(struct txn *txn, const struct entry *entry, struct bytes member, msec at);
 /* Writes the notes. Call at the end of each call, before policies are applied, because it may
  * create the keys of logs. */

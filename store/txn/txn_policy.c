@@ -11,9 +11,10 @@
 
 enum { NOTES_MIN = 8 };
 
-/* The notes of a call are an array in the order of the first cause, and at the same time a hash
- * table with chains. notes[i].head belongs to the table: it is the first note of chain i. All other
- * fields belong to note i. Links are indexes + 1, or 0. */
+/* The notes of a call are an array, in the order in which the keys were first noted. To find the
+ * note of an entry, the same array also holds a hash table: chain i begins at notes[i].head and
+ * continues by `next`. `head` thus has nothing to do with the other fields of its element, which
+ * belong to note i. `head` and `next` are an index + 1, or 0 at the end. */
 struct policy_note {
     struct entry *entry; /* NULL once the entry was freed */
     struct keyspace *ks;

@@ -5,14 +5,15 @@
 #include "store/trail/trail.h"
 #include "store/txn/txn_internal.h"
 
-/* Call when the entry's key was given this deadline, which may be NEVER. */
+/* Records that the entry's key was given this deadline, which may be NEVER. */
 void txn_trail_set(struct txn *txn, const struct entry *entry, msec at);
 static inline void txn_note_deadline(struct txn *txn, const struct entry *entry, msec at)
 {
     if (txn->store->trail != NULL) txn_trail_set(txn, entry, at);
 }
 
-/* Call before the change when the key, or its deadline, ends. `extra` as in struct trail_event. */
+/* Records that the key, or its deadline, ends. Call before the change, because the record contains
+ * the old deadline. `extra` as in struct trail_event. */
 void txn_trail_end(struct txn *txn, const struct entry *entry, enum trail_what what,
                    uint64_t extra);
 static inline void txn_note_end(struct txn *txn, const struct entry *entry, enum trail_what what,
@@ -29,21 +30,25 @@ static inline void txn_note_key_end(struct txn *txn, const struct entry *entry,
     if (trail_is_expiry(what, extra) && txn_has_policies(txn)) txn_policy_count_expired(txn, entry);
 }
 
-/* Call txn_trail_ruled before this option of the key's policy sets deadlines, and txn_trail_unruled
- * afterwards with the value that it returned. */
+/* From txn_trail_ruled to txn_trail_unruled, the trail names this option of the key's policy, not
+ * the command, as the author of each deadline that is set and each key or member that is removed.
+ * Data that has expired still ends by expiry. Pass the result of txn_trail_ruled, the author until
+ * then, to txn_trail_unruled. */
 uint32_t txn_trail_ruled(struct txn *txn, enum policy_option option);
 void txn_trail_unruled(struct txn *txn, uint32_t by);
 
-/* Call with a trail when a read has not found this key: counts the reason. */
+/* Counts, for INFO, why a read has not found this key: it expired, was evicted or was deleted. Call
+ * only if the store has a trail. */
 void txn_trail_miss(struct txn *txn, struct bytes key);
 
-/* Call when the RETAIN of its policy has removed expired entries of the stream. */
+/* Records that the RETAIN of the stream's policy has removed expired entries. */
 void txn_trail_trim(struct txn *txn, const struct entry *entry);
 
-/* Call when all keys of a database change. `extra` as in struct trail_event. */
+/* Records one change of all keys of a database. `extra` as in struct trail_event. */
 void txn_trail_whole(struct txn *txn, unsigned db, enum trail_what what, uint64_t extra);
 
-/* Call before the change, if the effect is about a member of the entry. */
+/* Records what the effect does to a member's deadline, if anything. Call before the change, because
+ * the record contains the old deadline. */
 void txn_trail_member(struct txn *txn, const struct entry *entry, const struct effect *effect);
 static inline void txn_note_member(struct txn *txn, const struct entry *entry,
                                    const struct effect *effect)
@@ -60,7 +65,8 @@ static inline void txn_note_member(struct txn *txn, const struct entry *entry,
         txn_trail_member(txn, entry, effect);
 }
 
-/* Call before the members with these ranks are removed from the sorted set. */
+/* Records the removal of the members with deadlines among the ranks from `from` to before `to`.
+ * Call before the change. */
 void txn_trail_ranks(struct txn *txn, const struct entry *entry, size_t from, size_t to,
                      enum event event);
 static inline void txn_note_ranks(struct txn *txn, const struct entry *entry, size_t from,

@@ -33,8 +33,8 @@ struct delivery_tally {
 struct delivery_counts *delivery_counts_new(void);
 void delivery_counts_free(struct delivery_counts *counts);          /* NULL is ignored */
 size_t delivery_counts_bytes(const struct delivery_counts *counts); /* 0 for NULL */
-/* Counts a delivery `late` milliseconds after its deadline. O(log buckets in use); O(buckets in
- * use) for a new bucket */
+/* Counts a delivery `late` milliseconds after the element's deadline. O(log buckets in use);
+ * O(buckets in use) for a new bucket */
 void delivery_counts_add(struct delivery_counts *counts, msec late);
 /* Returns how late the deliveries were, as a histogram. `counts` is NULL if there were none. */
 struct histogram delivery_lateness(const struct delivery_counts *counts);

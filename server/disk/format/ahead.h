@@ -29,10 +29,10 @@ struct ahead_part {
      * part, because the file ends here or, for a journal, because the thread has stopped.
      * SNAPSHOT_FAULT: `fault` says what is wrong. */
     enum snapshot_got got;
-    /* Offsets of the block that the part was read from; for a copy, only `end` is set. With
-     * SNAPSHOT_END, `end` is the end of the file. */
+    /* Offsets of the block that the part was read from. A copy sets only `end`; a journal sets
+     * neither of them. With SNAPSHOT_END, `end` is the end of the snapshot or copy. */
     uint64_t begin, end;
-    bool is_incomplete; /* at SNAPSHOT_END: the last command has no end */
+    bool is_incomplete; /* at SNAPSHOT_END, not of a journal: the last command has no end */
     struct snapshot_fault fault;
     struct parsed_batch batch;
 };
@@ -40,31 +40,35 @@ struct ahead_part {
 struct ahead;
 
 /* Starts a thread that reads a snapshot. The thread uses `file` until ahead_stop. Returns NULL if
- * no thread could be started or memory is short, as the other two do. */
+ * no thread could be started or memory is short, as do ahead_of_journal and ahead_of_copy. */
 struct ahead *ahead_of_snapshot(struct snapshot_reader *file, thread_starter *start);
-/* Reads a journal of this size from an offset on, up to a record that was made after `until`. */
+/* Starts a thread that reads a journal of this size from `place` on, up to the first record that
+ * was made after `until`. */
 struct ahead *ahead_of_journal(int fd, uint64_t size, const struct parsed_place *place, msec until,
                                thread_starter *start);
-/* Reads the blocks that ahead_give hands over. `sum` is the checksum of the copy's header. */
+/* Starts a thread that reads the blocks that ahead_give hands over. `sum` is the checksum of the
+ * copy's header. */
 struct ahead *ahead_of_copy(uint32_t sum, thread_starter *start);
 /* Ends the thread, which need not have read everything. */
 void ahead_stop(struct ahead *ahead);
 
-/* Releases the previous part, and waits for the next one. Do not call it after the last. */
+/* Releases the part that it returned last, and waits for the next one. Do not call it after the
+ * last part of the file (SNAPSHOT_END or SNAPSHOT_FAULT). */
 const struct ahead_part *ahead_next(struct ahead *ahead);
 
 enum ahead_got {
     AHEAD_PART,
     AHEAD_LACKS_BLOCK, /* all blocks are parsed, so give another one */
-    AHEAD_NOT_YET,
+    AHEAD_NOT_YET,     /* the instant has come, and no part is ready */
 };
 /* Does what ahead_next does, but waits no longer than until this instant of CLOCK_MONOTONIC. For a
  * copy, whose receiver has other work. */
 enum ahead_got ahead_try(struct ahead *ahead, int64_t until_usec, const struct ahead_part **part);
 
-/* Returns space for the next block of a copy, including the block's header (block.h). NULL while
- * all blocks are in use: release a part first. */
+/* Returns space for the next block of a copy, including the block's header (block.h): the same
+ * space until ahead_give. Returns NULL while the thread has all blocks and has parsed none of them:
+ * then call ahead_try, which lets the thread continue. */
 char *ahead_block(struct ahead *ahead);
-/* Hands the block that the caller has put into that space to the thread. `end` is the block's end
- * in the copy. */
+/* Hands the thread the block that the caller has put into the space of ahead_block. `end` is the
+ * offset of the block's end in the copy. */
 void ahead_give(struct ahead *ahead, uint64_t end);

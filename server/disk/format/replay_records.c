@@ -154,8 +154,8 @@ static void sum_bytes(struct search *search, const char *data, size_t len)
     search->summed += len;
 }
 
-/* If a line with this checksum ends a good record here, returns the offset at which the record
- * begins, otherwise 0. */
+/* If a line with this checksum at the offset search->summed ends a good record, returns the offset
+ * at which the record begins, otherwise 0. */
 static uint64_t start_of_good_record(const struct search *search, uint32_t sum)
 {
     unsigned kept = search->count < CANDIDATES ? search->count : CANDIDATES;

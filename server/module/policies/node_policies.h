@@ -1,7 +1,10 @@
-/* node_policies: the policies of this node, set by EXPIRED.POLICY or by the host's option
- * expired.policies. Depends on store/policy and the rows of POLICY; key_policies applies them.
+/* node_policies: keeps the policies of this node. EXPIRED.POLICY and the host's option
+ * expired.policies set them. key_policies applies them to the host's keys; inside values of our own
+ * types, the module's commands apply them (guest_use_policies). Depends on store/policy and the
+ * rows of POLICY.
  *
- * The option is a list of policies, separated by ';', each in the syntax of EXPIRED.POLICY SET. */
+ * The option's value lists all policies, separated by ';', each written like the arguments of
+ * EXPIRED.POLICY SET: "session:* TTL 30m; log:* MAXLEN 1000". */
 #pragma once
 
 #include "server/module/api/redis_api.h"
