@@ -83,7 +83,7 @@ struct effect_row {
      *     KEY_EXISTS      the one at the key, which must exist
      *     KEY_CREATED     the one at the key, created if it is missing
      *
-     * The entry has this row's type. */
+     * The entry has this row's type, unless that is TYPE_ANY. */
     enum { KEY_UNUSED, KEY_OPTIONAL, KEY_EXISTS, KEY_CREATED } key;
     enum type type;
     /* Does a reader of the key see a change (for WATCH and client-side caching)? As in Redis,

@@ -45,12 +45,15 @@ bool expiry_type_is_target(enum type type);
 /* Returns true if the policy's target in the database stores values even without the option VALUE.
  * A dehydrator does, as payloads. A missing target will be a stream. */
 bool expiry_target_wants_value(struct txn *txn, const struct policy *policy, unsigned db);
-/* Returns 0 if the value may be logged. Otherwise returns its size, at least 1: the length of a
- * string, the bytes in memory of any other value. */
+/* Returns 0 if the value may fit into `most` bytes. That is exact for a string and for the fields
+ * of a hash; a value of another type is excluded only if no payload of it could fit. A hash of more
+ * than EXPIRY_FIELDS_MAX fields never fits. If the value does not fit, returns its size: the length
+ * of a string, or the bytes of another value in memory. */
 uint64_t expiry_size_of(const struct object *object, uint64_t most);
 /* Adds the entry to the policy's target in txn->ks. Counts an error if the target can't take it. */
 void expiry_entry_write(struct txn *txn, struct expiry_writer *writer, const struct policy *policy,
                         const struct expired_item *item);
-/* Call before the next entry if the target may have changed. */
+/* Forgets the cached target. Call before the next entry if the target's key may have been replaced,
+ * dropped or created since the last one. */
 void expiry_writer_forget(struct expiry_writer *writer);
 void expiry_writer_drop(struct expiry_writer *writer);

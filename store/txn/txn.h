@@ -85,7 +85,7 @@ struct txn {
      * key ends with "expire" and "expired" instead of "del". A member keeps the deadline and is
      * withheld, until the master removes it. */
     bool on_replica;
-    uint8_t by_option; /* number + 1 of the policy's option that is setting a deadline, or 0 */
+    uint8_t by_option; /* 1 + the option of a policy that makes the changes, or 0 */
     /* The members that the call uses; NULL if it may use any. Only these need be withheld. */
     const struct bytes *named;
     size_t named_count;

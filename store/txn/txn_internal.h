@@ -128,8 +128,8 @@ static inline void txn_note(struct txn *txn, struct entry *entry, enum policy_ca
     if (txn_has_policies(txn) && (txn->origin == FROM_CLIENT || txn->writes_log))
         txn_policy_note(txn, entry, cause);
 }
-/* Counts a key that a client has set, for POLICY STATS. Call this function and the next one only if
- * there are policies. */
+/* Counts a key that a client has set, for POLICY STATS. Call txn_policy_count_set and
+ * txn_policy_count_expired only if there are policies. */
 void txn_policy_count_set(struct txn *txn, struct entry *entry);
 /* Counts a key that ends because its time is over. Ignores a key that was not set here. */
 void txn_policy_count_expired(struct txn *txn, const struct entry *entry);
@@ -144,7 +144,8 @@ static inline void txn_begin_value(struct txn *txn, struct entry *entry)
 }
 /* Returns the policy of the entry's key, or NULL. Remembers the last one. */
 const struct policy *txn_policy_of(struct txn *txn, const struct entry *entry);
-/* Call before freeing the entry, or with NULL before freeing all of them. */
+/* Cancels what the call has noted for the entry: its policy is not applied when the call ends. Call
+ * before freeing the entry, or with NULL before freeing all entries. */
 void txn_policy_forget(struct txn *txn, const struct entry *entry);
 /* Call at the end of a call: applies the policies of all noted keys. */
 void txn_policy_end(struct txn *txn);

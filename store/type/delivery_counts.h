@@ -1,6 +1,7 @@
 /* delivery_counts: how much a dehydrator has delivered, and how late. These counts are statistics
- * of this server and not data: no effect, snapshot or copy contains them. They are created at the
- * first delivery. When the dehydrator's key is dropped, drained.h keeps them for a while. */
+ * of this server and not data: no effect, snapshot or copy contains them. They are created when
+ * there is something to count. When the dehydrator's key is dropped, drained.h keeps them for a
+ * while. */
 #pragma once
 
 #include <stddef.h>
@@ -15,7 +16,7 @@ struct late {
 };
 
 struct delivery_counts {
-    uint64_t delivered; /* elements that POLL and CLAIM have delivered */
+    uint64_t delivered; /* elements that POLL, CLAIM and their forms have delivered */
     uint64_t acked;
     uint64_t retried; /* claims that were given back: RETRY, NACK */
     uint64_t dead;    /* elements that were moved after too many deliveries */

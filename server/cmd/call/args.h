@@ -11,7 +11,11 @@ bool arg_is(const struct call *call, int i, const char *word);
 /* Returns the index of the word that argument i equals, ignoring case, or -1. */
 int arg_word(const struct call *call, int i, const char *const *words, size_t count);
 /* The outcome of parsing an option, for functions that parse one at a time. */
-enum arg_taken { ARG_TAKEN, ARG_OTHER, ARG_FAILED };
+enum arg_taken {
+    ARG_TAKEN, /* it was parsed */
+    ARG_OTHER, /* it is none of the function's options; nothing was sent */
+    ARG_FAILED /* it is invalid; an error was sent */
+};
 /* Errors for the options of commands that Redis does not have. Redis' own commands reply a bare
  * "syntax error"; these errors also name the option at argument i.
  *
@@ -31,11 +35,10 @@ bool arg_range(struct call *call, int i, int64_t min, int64_t max, int64_t *valu
                enum error error);
 bool arg_double(struct call *call, int i, double *value); /* ERR_NOT_FLOAT */
 
-/* Recognizes the options EX, PX, EXAT and PXAT, whose number is argument i + 1. arg_ttl_unit
- * returns false without a reply if argument i is another word or the last argument. */
 enum ttl_unit { TTL_SECONDS, TTL_MSEC, TTL_UNIX_SECONDS, TTL_UNIX_MSEC };
-bool arg_ttl_unit(const struct call *call, int i,
-                  enum ttl_unit *unit); /* false, without a reply, for another word */
+/* Recognizes the options EX, PX, EXAT and PXAT, whose number is argument i + 1. Returns false
+ * without a reply if argument i is another word or the last argument. */
+bool arg_ttl_unit(const struct call *call, int i, enum ttl_unit *unit);
 /* Converts the number at i to an absolute deadline; seconds and milliseconds of EX and PX count
  * from txn->now. Fails on overflow and, if must_be_positive (SET, GETEX), for 0 and negative
  * numbers. Its error names the command: "invalid expire time in 'set' command". */

@@ -21,11 +21,11 @@
 
 /* REDE.PUSH and its forms; REDE.PULL LOOK UPDATE. */
 extern const struct command_group dehydrator_commands;
-/* REDE.POLL BPOLL XPOLL CLAIM. */
+/* REDE.POLL BPOLL XPOLL CLAIM FAIRCLAIM. */
 extern const struct command_group dehydrator_due_commands;
 /* REDE.XACK NACK RESCHEDULE. */
 extern const struct command_group dehydrator_claim_commands;
-/* REDE.TTN LEN RANGE SCAN INFO. */
+/* REDE.TTN LEN COUNT RANGE SCAN INFO FAIRINFO. */
 extern const struct command_group dehydrator_look_commands;
 /* REDE.ACK EXTEND RETRY. */
 extern const struct command_group dehydrator_token_commands;

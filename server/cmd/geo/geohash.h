@@ -41,7 +41,7 @@ struct geo_shape {
     bool is_box;
     double radius;        /* of a circle */
     double width, height; /* of a box */
-    double unit;          /* metres in one of the above */
+    double unit;          /* metres in the unit of radius, width and height */
 };
 
 /* Does the point lie within the shape? If so, *distance is its distance from the centre in

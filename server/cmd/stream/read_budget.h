@@ -14,7 +14,8 @@ struct read_budget {
 /* Returns a budget of this many entries and bytes; 0 means no limit. */
 struct read_budget read_budget(int64_t entries, int64_t bytes);
 bool budget_is_spent(const struct read_budget *budget);
-/* Call before taking the entries of this key. */
+/* Begins the stream at this key: its first entry also pays for the key's name in the reply. Call
+ * before taking the stream's entries. */
 void budget_begin(struct read_budget *budget, struct bytes key);
 /* Takes an entry out of the budget and returns true, if enough is left for it. Otherwise returns
  * false; the budget is then spent, so that no smaller entry after it is taken. */

@@ -14,7 +14,7 @@ struct read_args {
     int first, streams; /* the argument of the first key, and the number of keys */
 };
 
-/* Parses the options and finds the keys. */
+/* Parses the options and finds the keys. Returns false after sending an error. */
 bool parse_read(struct call *call, struct read_args *args);
 /* Parses the ID for stream i of the command. "$", which only XREAD accepts, becomes the last ID of
  * the stream `entry`, or 0-0 if that is NULL; ">", which only XREADGROUP accepts, becomes

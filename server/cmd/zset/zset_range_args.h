@@ -28,12 +28,10 @@ struct range {
     bool with_scores;
 };
 
-/* Both functions return false after replying with the error. */
-
 /* Parses the two bounds at `first` and first + 1, then the options up to the last argument. The
- * caller sets by, way and is_stored first. */
+ * caller sets by, way and is_stored first. Returns false after sending an error. */
 bool range_parse(struct call *call, struct range *range, int first);
-/* Parses only the bounds, for a command without options. */
+/* Parses only the bounds, for a command without options. Returns false after sending an error. */
 bool range_parse_bounds(struct call *call, struct range *range, int low, int high);
 
 /* Finds the members in the range. O(log n) */

@@ -16,8 +16,8 @@ struct base_size {
     uint64_t keys, bytes;
 };
 
-/* Writes the file and syncs it. Returns 0 or an errno; the old file is then still there, except as
- * described at snapshot_finish. Sets *size. O(n) */
+/* Writes the file and syncs it. Returns 0 or an errno. After an error the old file is still there,
+ * with the exception that snapshot_finish describes. Sets *size. O(n) */
 int base_write(const struct store *store, const char *path, const struct snapshot_options *options,
                struct base_size *size);
 

@@ -69,7 +69,7 @@ int disk_remove(const char *path); /* 0 even if it does not exist */
 int disk_make_dir(const char *path);
 void disk_close(int fd); /* ignores errors: important bytes were synced before */
 
-/* Stores dir/name; ENAMETOOLONG. */
+/* Stores "dir/name" in `path`. Returns ENAMETOOLONG if it does not fit. */
 int disk_path(char path[DISK_PATH_MAX], const char *dir, const char *name);
 
 /* For tests: a hook that is called before each system call of enum disk_call. If the hook returns

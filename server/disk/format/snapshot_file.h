@@ -109,7 +109,9 @@ int64_t snapshot_made_at(const char *path);
 struct snapshot_reader *snapshot_open(const char *path, struct snapshot_fault *fault);
 void snapshot_close(struct snapshot_reader *reader);
 const struct snapshot_info *snapshot_info(const struct snapshot_reader *reader);
-uint64_t snapshot_offset(const struct snapshot_reader *reader); /* for progress */
+/* Returns the offset of the block that snapshot_read reads next; after SNAPSHOT_END, the file's
+ * length. */
+uint64_t snapshot_offset(const struct snapshot_reader *reader);
 
 enum snapshot_got { SNAPSHOT_BYTES, SNAPSHOT_END, SNAPSHOT_FAULT };
 /* Returns the next bytes of the stream, borrowed until the next call. Only SNAPSHOT_END proves that

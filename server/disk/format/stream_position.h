@@ -5,8 +5,8 @@
  * it: the position says to which stream the data belongs, and up to which offset the data contains
  * all changes. It is stored inside the data's own files, because a separate file could be older or
  * newer than the data: a power failure can cut off the end of a journal, and a journal or snapshot
- * may come from a backup. Each record of a journal contains a mark, covered by the record's
- * checksum, and a snapshot begins with one:
+ * may come from a backup. While the server knows the position, each record of a journal contains a
+ * mark, covered by the record's checksum, and each snapshot begins with one:
  *
  *     #STREAM id offset old_id old_end effects_from db\r\n
  *     #+bytes\r\n
@@ -53,8 +53,8 @@ struct position_marks {
     struct stream_position last;
 };
 
-/* Prints the mark of the next record (no NUL) and returns its length. A NULL `position` is unknown:
- * prints nothing. */
+/* Prints the mark of the next record, without a NUL, and returns its length. If `position` is NULL,
+ * the position is unknown: prints nothing and returns 0. */
 size_t position_marks_print(struct position_marks *marks, const struct stream_position *position,
                             char to[STREAM_MARK_MAX]);
 /* Reads a line that begins with #, including its line end. Returns false if it is no mark. */
