@@ -144,7 +144,8 @@ enum fair_state fair_build(struct fair_index *index, msec now, size_t budget);
  * fair_run continues. Has no effect on an index that has nodes, and none for a policy of a single
  * key. */
 void fair_keep(struct fair *fair, unsigned db, struct bytes policy, msec now);
-/* Call after a start: the same for all policies with FAIR, in databases with keys. */
+/* Does what fair_keep does for all policies with FAIR, in all databases with keys. Call after a
+ * start. */
 void fair_keep_all(struct fair *fair, msec now);
 /* Returns the number of the first look that takes all policies set so far into account. */
 uint64_t fair_looks_needed(const struct fair_index *index);
@@ -172,7 +173,8 @@ void fair_begin_wait(struct fair *fair, unsigned db, struct bytes prefix, msec n
 
 void fair_note(struct fair *fair, const struct effect *effect);
 void fair_note_key(struct fair *fair, unsigned db, struct bytes key);
-/* Call when a call ends: looks at the keys that have changed. */
+/* Moves the keys that have changed into the ring or out of it, and calls the hooks. Call when a
+ * call ends. */
 void fair_settle(struct fair *fair, msec now);
 
 /* ---- a survey: figures of a prefix, made in slices ---- */

@@ -24,7 +24,8 @@ struct rewind {
 
 /* Binds it to the databases of its store. */
 void rewind_init(struct rewind *rewind, struct keyspace *databases, unsigned count);
-/* Call when a dehydrator announces elements. */
+/* Notes that a dehydrator announces elements, so that rewind_run can tell whether any announcement
+ * lies in the future after the clock was set back. */
 static inline void rewind_note(struct rewind *rewind, msec now)
 {
     if (now > rewind->announced) rewind->announced = now;
@@ -34,5 +35,6 @@ static inline void rewind_note(struct rewind *rewind, msec now)
 bool rewind_run(struct rewind *rewind, msec now, unsigned budget);
 /* Call after two databases were exchanged: restarts a running walk. */
 void rewind_swapped(struct rewind *rewind);
-/* Call before a key moves to where a running walk may have passed; handles the key at once. */
+/* Does the walk's work on this key at once. Call before the key moves to a database or bucket that
+ * a running walk may have passed. */
 void rewind_entry(const struct rewind *rewind, struct keyspace *ks, struct entry *entry);

@@ -47,7 +47,8 @@ void persist_end_record(struct persist *persist);
  * stream on without a change of data. No effect while a transaction is open, if the journal is off,
  * or if the position is unknown. */
 void persist_mark_position(struct persist *persist, uint64_t bytes);
-/* Call at the end of each turn, after all changes and before replies are sent. */
+/* Writes the journal's complete records, and starts snapshots and rewrites that are due. Call at
+ * the end of each turn, after all changes and before replies are sent. */
 void persist_turn(struct persist *persist);
 /* Call instead of persist_turn in a turn inside a request, while its transaction is open: writes
  * the records of earlier transactions and starts no task. */

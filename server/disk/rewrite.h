@@ -119,7 +119,8 @@ bool rewrite_begin_sweep(struct rewrite *rewrite);
 /* Call in BASE when the child has ended: lists the child's base, or ends the rewrite if the child
  * failed. */
 void rewrite_base_ended(struct rewrite *rewrite, const struct child_outcome *outcome);
-/* Call at the end of each turn, between records. */
+/* Takes the next step that must happen between two records: lets the journal begin the new
+ * segment, or ends the rewrite. Call at the end of each turn. */
 void rewrite_continue(struct rewrite *rewrite);
 /* Call when the journal was closed, or its data was replaced: ends the rewrite, waiting for the
  * thread's step; SWEEP and NOTE go on. Returns true if the caller must cancel the child. */

@@ -46,11 +46,14 @@ struct pace {
     bool publishes;
 };
 
-/* Events have filled three quarters of the client's limit. */
+/* Makes background work that publishes events wait for the client, until PACE_MSEC after the first
+ * of these calls since pace_forget. Call when events have filled three quarters of the client's
+ * limit. */
 void pace_filled(struct pace *pace, struct lag *lag, msec now);
-/* Call when the client has read down to half of its limit. */
+/* Ends the wait for the client. Call when it has read down to half of its limit. */
 void pace_halved(struct lag *lag);
-/* Call when the client has read everything, lost its limit, or is closed. */
+/* Ends the wait, and lets the next one begin with a new PACE_MSEC. Call when the client has read
+ * everything, lost its limit, or is closed. */
 void pace_forget(struct lag *lag);
 
 /* Must background work that publishes events wait? O(lags) */

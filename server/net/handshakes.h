@@ -46,13 +46,15 @@ void handshake_init(struct handshake *handshake, const char *peer);
 struct handshakes *handshakes_new(unsigned most);
 void handshakes_free(struct handshakes *handshakes); /* after all connections */
 
-/* Call when the connection has received input. No effect if it waits already. O(1). */
+/* Puts the connection, which has received input, at the end of its lane. No effect if it waits
+ * already. O(1). */
 void handshakes_wait(struct handshakes *handshakes, struct handshake *handshake);
 /* Can a connection continue? */
 bool handshakes_any(const struct handshakes *handshakes);
 /* Removes and returns the next handshake to continue, or NULL. O(1). */
 struct handshake *handshakes_next(struct handshakes *handshakes);
-/* Call when the connection ends. No effect after the handshake. */
+/* Removes the connection from its lane, and from the count of its handshakes in progress. Call when
+ * the handshake or the connection ends. No effect after the handshake. */
 void handshakes_end(struct handshakes *handshakes, struct handshake *handshake);
 
 /* Does poll report this event without waiting? POLLRDHUP means that the peer has shut down its

@@ -68,7 +68,7 @@ struct io_link {
 
 /* Starts a thread; the link is borrowed. Returns NULL with errno if it can't be started. */
 struct io_thread *io_thread_start(struct io_link *link);
-/* Call after ORDER_STOP. */
+/* Waits until the thread has ended, and frees it. Call after ORDER_STOP. */
 void io_thread_join(struct io_thread *thread);
 /* Call in the main thread before the first socket with TLS. `most`: see handshakes_new. */
 void io_thread_prepare_tls(struct io_thread *thread, unsigned most);

@@ -68,7 +68,8 @@ void all_limits_free(struct all_limits *all); /* after all connections */
 /* The session is borrowed. */
 void limits_init(struct limits *limits, struct all_limits *all, struct session *session);
 void limits_drop(struct limits *limits);
-/* Call when the connection is to be closed at the end of the turn. */
+/* Makes expiry wait no longer for the client. Call when the connection is to be closed at the end
+ * of the turn. */
 void limits_end(struct limits *limits);
 
 /* ---- before AUTH ----------------------------------------------------------------------------- */

@@ -59,7 +59,7 @@ struct all_transports *all_transports_new(struct loop *loop, struct tls *tls,
 void all_transports_free(struct all_transports *all); /* after all connections */
 /* Returns false with errno if a thread can't be started. */
 bool all_transports_start_threads(struct all_transports *all, unsigned count);
-/* Call at the end of a turn. */
+/* Passes this turn's orders to the threads, if there are any. Call at the end of a turn. */
 void all_transports_turn(struct all_transports *all);
 struct tls *all_transports_tls(const struct all_transports *all); /* NULL while TLS is off */
 void all_transports_use_tls(struct all_transports *all, struct tls *tls);

@@ -67,12 +67,14 @@ bool failover_resolve(struct failover *failover, const struct failover_goal *goa
                                     const struct failover_goal *goal),
                       void *ctx);
 void failover_stop_resolving(struct failover *failover); /* `found` will not be called */
-/* Call in state FAILOVER_NONE only. */
+/* Pauses writes and begins to wait for the replica. Call in state FAILOVER_NONE only. */
 void failover_begin(struct failover *failover, const struct failover_goal *goal);
 void failover_abort(struct failover *failover, const char *why);
-/* Call when replicas may have caught up. */
+/* Hands over once a replica has received the whole stream. After the timeout hands over if that is
+ * forced, and aborts otherwise. Call when replicas may have caught up. */
 void failover_turn(struct failover *failover);
-/* Call when the replica has replied to the request to become the master. */
+/* Ends the failover when the replica has replied to the request to become the master; if it has
+ * refused, this server becomes the master again. */
 void failover_answered(struct failover *failover, bool accepted);
 /* Must the stream stay without PINGs, because a replica has limited time to catch up? */
 bool failover_wants_silence(const struct failover *failover);

@@ -55,7 +55,8 @@ const char *full_copy_refusal(const struct full_copy *copy);
 const struct backlog *full_copy_bytes(const struct full_copy *copy);
 /* Frees the bytes before `least`, the lowest offset that a reader still needs. */
 void full_copy_taken(struct full_copy *copy, uint64_t least);
-/* Call when the copy has ended and no reader needs it. */
+/* Frees the copy's bytes and returns to COPY_IDLE. Call when the copy has ended and no reader needs
+ * it. */
 void full_copy_reset(struct full_copy *copy);
 
 struct full_copy_report {

@@ -76,7 +76,7 @@ struct link_copy {
 };
 /* Returns the copy that is being received; valid in LINK_COPY. */
 const struct link_copy *link_copy(const struct link *link);
-/* Have its first bytes arrived? */
+/* Have enough bytes of the copy arrived to know is_rdb? */
 bool link_copy_begins(struct link *link);
 /* Returns the bytes of the copy that have arrived and were not read. */
 size_t link_copy_ready(const struct link *link);

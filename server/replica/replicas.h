@@ -61,7 +61,7 @@ void replica_set_port(struct replica *replica, int64_t port);
 bool replica_set_address(struct replica *replica, struct bytes address);
 void replica_add_ability(struct replica *replica, enum replica_can can);
 bool replica_is_ours(const struct replica *replica); /* a server like this one */
-/* Call when the replica was sent the offset at which effects begin. */
+/* Notes that the replica was sent this offset as the one at which effects begin. */
 void replica_set_effects_from(struct replica *replica, uint64_t from);
 /* Does the replica know that effects begin at this offset? The offset is sent only to servers like
  * this one, so this is always true for other replicas. */

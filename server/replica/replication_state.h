@@ -48,7 +48,8 @@ struct replication {
 
 /* Updates the engine's role and the hooks' feed from the state. */
 void replication_update_role(struct replication *r);
-/* Call when the link's stream begins at this offset, with this database selected. */
+/* Makes the follower ready for the link's stream, which begins at this offset with this database
+ * selected. */
 void replication_stream_begins(struct replication *r, uint64_t offset, unsigned db);
 /* Does the data still belong to the old id, which another master may know? True after the restart
  * of a master, which continues under a new id, while the new stream contains no bytes and no

@@ -50,7 +50,7 @@ struct running {
 /* Call it often while a script runs: serves other clients if that is due, and raises a Lua error if
  * the script has to end. `now` is the monotonic clock in microseconds. */
 void busy_check(struct running *running, lua_State *lua, int64_t now);
-/* Call when the script has ended. */
+/* Ends the serving of other clients, if the script was busy. Call when the script has ended. */
 void busy_end(struct running *running);
 
 /* Makes the running script fail at once. Returns false if it has changed data. */

@@ -45,7 +45,7 @@ struct script *scripts_get(struct scripts *scripts, struct bytes text, char *why
 struct script *scripts_find(struct scripts *scripts, struct bytes sha);
 /* Keeps the script until scripts_flush, for SCRIPT LOAD. */
 void scripts_keep(struct scripts *scripts, struct script *script);
-/* Call before and after the script runs. */
+/* Keep the script from being freed while it runs. Call before and after each run. */
 void scripts_begin(struct scripts *scripts, struct script *script);
 void scripts_end(struct scripts *scripts, struct script *script);
 void scripts_flush(struct scripts *scripts);

@@ -17,7 +17,9 @@ bool command_ttl_start(RedisModuleCtx *ctx);
  * next deadline read the clock. */
 void command_ttl_new_turn(void);
 
-/* Call when the module itself sets this deadline on one key, between two commands. */
+/* Between these two calls the module itself sets this deadline on one key, which
+ * command_ttl_deadline then returns: the filter does not see the module's own commands. Call
+ * between two commands of the host. */
 void command_ttl_begin_own(msec at);
 void command_ttl_end_own(void);
 

@@ -19,7 +19,8 @@ void key_policies_event(RedisModuleCtx *ctx, const char *event, RedisModuleStrin
 /* Notes an open key that existed when its policy was set. */
 void key_policies_existing(RedisModuleCtx *ctx, RedisModuleString *name);
 
-/* Call when the key has expired, with its deadline. */
+/* Notes that the key has expired, with its deadline, so that key_policies_apply adds it to the log
+ * of its policy (EXPIRED TO). */
 void key_policies_expired(RedisModuleCtx *ctx, struct bytes name, msec at);
 
 size_t key_policies_waiting(void); /* keys that wait for their policy */

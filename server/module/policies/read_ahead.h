@@ -15,8 +15,9 @@
 
 void read_ahead_init(void);
 
-/* Call it when the key's deadline becomes `at`, even if an earlier one was noted. NEVER means that
- * the key is gone or has no deadline. */
+/* Notes when to copy the key's value, if its policy logs values. Call when the key's deadline
+ * becomes `at`, even if an earlier one was noted. NEVER means that the key is gone or has no
+ * deadline: drops its copy. */
 void read_ahead_deadline(unsigned db, struct bytes name, msec at);
 /* Call when the key was written, or removed without having expired. */
 void read_ahead_written(unsigned db, struct bytes name);
