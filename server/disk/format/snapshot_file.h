@@ -11,7 +11,7 @@
  *     32      8      length of the file
  *     40      8      raw length: the bytes of the stream
  *     48      8      keys
- *     56      8      records, each of which a reader applies as one transaction
+ *     56      8      records: 1 in a base; readers ignore it
  *     64      4      blocks, including the last one
  *     68      4      CRC-32C of the bytes 0 to 67
  *
