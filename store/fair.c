@@ -13,13 +13,14 @@
 enum {
     CATCH_UP = 16,       /* keys that one call moves from agenda to ring, to keep calls short */
     CHANGED_KEPT = 1024, /* size of `changed` above which its memory is freed after a call */
+    AGED_AT_ONCE = 8,    /* indexes that one call of fair_run may drop */
     AHEAD = 8,           /* turns for which data is prefetched together, */
     LARGE_INDEX = 4096,  /* if the index has this many keys: fewer are mostly in the CPU cache */
 };
 
 /* The index of a prefix in one database. Its states are drawn in fair.h. */
 struct fair_index {
-    TAILQ_ENTRY(fair_index) of_fair, of_prefix;
+    TAILQ_ENTRY(fair_index) of_fair, of_prefix, of_working;
     struct fair *fair;
     struct fair_prefix *prefix;
     struct turns turns; /* of the keys with elements */
@@ -28,6 +29,7 @@ struct fair_index {
     uint64_t cursor; /* of the scan of the keyspace, or of the check of `turns` */
     uint64_t looks;  /* number of scans and checks begun */
     bool continues;  /* fair_run calls hooks.done, so that a stopped call continues */
+    bool works;      /* is in fair.working */
     struct fair_survey survey;
     msec used;
     unsigned ahead; /* number of coming turns for which data was prefetched */
@@ -97,6 +99,7 @@ void fair_init(struct fair *fair, const struct keyspace *databases, unsigned cou
     *fair = (struct fair){ .databases = databases, .database_count = count, .policies = policies };
     TAILQ_INIT(&fair->indexes);
     TAILQ_INIT(&fair->dropped);
+    TAILQ_INIT(&fair->working);
     dict_init(&fair->prefixes, &prefix_type);
 }
 
@@ -187,11 +190,27 @@ static void forget_changed(struct fair *fair, const struct fair_index *index)
         if (fair->changed[i].index == index) fair->changed[i].index = NULL;
 }
 
+/* Lets fair_run continue the index, after the indexes that began to work earlier. */
+static void begin_work(struct fair_index *index)
+{
+    if (index->works) return;
+    index->works = true;
+    TAILQ_INSERT_TAIL(&index->fair->working, index, of_working);
+}
+
+static void end_work(struct fair_index *index)
+{
+    if (!index->works) return;
+    index->works = false;
+    TAILQ_REMOVE(&index->fair->working, index, of_working);
+}
+
 static void index_drop(struct fair_index *index)
 {
     struct fair *fair = index->fair;
     struct fair_prefix *prefix = index->prefix;
     forget_changed(fair, index);
+    end_work(index);
     TAILQ_REMOVE(&prefix->indexes, index, of_prefix);
     index->prefix = NULL;
     if (TAILQ_EMPTY(&prefix->indexes)) {
@@ -239,14 +258,15 @@ static bool is_needed(const struct fair_index *index)
     return policy != NULL && policy->fair;
 }
 
-/* Drops the index that was used least recently, if too many are kept without need. */
-static void make_room(struct fair *fair)
+/* Drops the index that was used least recently, if too many besides the new one are kept without
+ * need. */
+static void make_room(struct fair *fair, const struct fair_index *made)
 {
     struct fair_index *index, *oldest = NULL;
     size_t spare = 0;
     TAILQ_FOREACH(index, &fair->indexes, of_fair)
     {
-        if (is_needed(index)) continue;
+        if (index == made || is_needed(index)) continue;
         spare++;
         if (oldest == NULL || index->used < oldest->used) oldest = index;
     }
@@ -266,6 +286,7 @@ static void begin_scan(struct fair_index *index)
 {
     index->state = FAIR_SCANNING;
     index->looks++;
+    begin_work(index);
 }
 
 /* Begins to check the nodes outside the ring, or notes that a check must follow. One of them may be
@@ -278,6 +299,7 @@ static void begin_check(struct fair_index *index)
     case FAIR_COMPLETE:
         index->state = FAIR_CHECKING;
         index->looks++;
+        begin_work(index);
         break;
     case FAIR_SCANNING: index->state = FAIR_SCANNING_CHANGED; break;
     case FAIR_CHECKING: index->state = FAIR_CHECKING_CHANGED; break;
@@ -338,8 +360,8 @@ struct fair_index *fair_use(struct fair *fair, unsigned db, struct bytes prefix,
 {
     struct fair_index *index = find_index(fair, db, prefix);
     if (index == NULL) {
-        if (fair->count >= FAIR_MOST) make_room(fair);
         index = index_new(fair, db, prefix);
+        if (fair->count > FAIR_MOST && !is_needed(index)) make_room(fair, index);
     }
     note_time(fair, now);
     index->used = now;
@@ -420,6 +442,7 @@ bool fair_survey(struct fair_index *index, bool again, msec now, size_t budget,
 {
     struct visit visit = { index, now };
     fair_survey_begin(&index->survey, again);
+    begin_work(index);
     run_survey(&visit, &budget);
     return fair_survey_figures(&index->survey, figures);
 }
@@ -527,6 +550,7 @@ msec fair_next_at(const struct fair_index *index, msec now)
 void fair_continue(struct fair_index *index)
 {
     index->continues = true;
+    begin_work(index);
 }
 
 void fair_begin_wait(struct fair *fair, unsigned db, struct bytes prefix, msec now)
@@ -641,35 +665,52 @@ void fair_note(struct fair *fair, const struct effect *effect)
 
 /* ---- background work ------------------------------------------------------------------------- */
 
-/* Visits buckets for the index. Returns true while there is more to visit. */
-static bool run_index(struct fair_index *index, msec now, size_t *budget)
+static bool has_work(const struct fair_index *index)
+{
+    return index->continues || is_scanning(index) || is_checking(index) ||
+           fair_survey_runs(&index->survey);
+}
+
+/* Visits about *budget buckets for the index, less if all is done. */
+static void run_index(struct fair_index *index, msec now, size_t *budget)
 {
     struct visit visit = { index, now };
     if (index->continues) announce(index);
     index->continues = false;
     run_look(&visit, budget);
     run_survey(&visit, budget);
-    return is_scanning(index) || is_checking(index) || fair_survey_runs(&index->survey);
 }
 
-bool fair_run(struct fair *fair, msec now, size_t budget)
+/* Drops indexes that are no longer needed. A call looks at a few, so that its cost is the same with
+ * thousands of policies. */
+static void drop_old(struct fair *fair, msec now)
 {
-    struct fair_index *index, *next;
-    bool is_left = false;
-    note_time(fair, now);
-    while (budget > 0 && (index = TAILQ_FIRST(&fair->dropped)) != NULL)
-        if (!index_free_some(index, &budget)) return true;
-    for (index = TAILQ_FIRST(&fair->indexes); index != NULL; index = next) {
-        next = TAILQ_NEXT(index, of_fair);
+    for (size_t i = 0; i < AGED_AT_ONCE && i < fair->count; i++) {
+        struct fair_index *index = TAILQ_FIRST(&fair->indexes);
         bool is_old = index->used > now || now - index->used >= FAIR_KEEP;
         if (is_old && !is_needed(index)) {
             index_drop(index);
             continue;
         }
         if (is_old) index->used = now; /* check after another FAIR_KEEP whether it is needed */
-        is_left |= run_index(index, now, &budget);
+        TAILQ_REMOVE(&fair->indexes, index, of_fair);
+        TAILQ_INSERT_TAIL(&fair->indexes, index, of_fair);
     }
-    return is_left || TAILQ_FIRST(&fair->dropped) != NULL;
+}
+
+bool fair_run(struct fair *fair, msec now, size_t budget)
+{
+    struct fair_index *index;
+    note_time(fair, now);
+    while (budget > 0 && (index = TAILQ_FIRST(&fair->dropped)) != NULL)
+        if (!index_free_some(index, &budget)) return true;
+    drop_old(fair, now);
+    while (budget > 0 && (index = TAILQ_FIRST(&fair->working)) != NULL) {
+        run_index(index, now, &budget);
+        if (has_work(index)) break;
+        end_work(index);
+    }
+    return TAILQ_FIRST(&fair->working) != NULL || TAILQ_FIRST(&fair->dropped) != NULL;
 }
 
 void fair_drop(struct fair *fair)
@@ -752,6 +793,7 @@ static void check_index(const struct fair_index *index)
     ensure((index->state == FAIR_NO_NODES) == (index->looks == 0), "%llu looks in state %d",
            (unsigned long long)index->looks, index->state);
     ensure(is_looking || index->cursor == 0, "a cursor in state %d", index->state);
+    ensure(index->works || !has_work(index), "an index that fair_run does not visit");
     keyspace_each(keyspace_of(index), check_entry, &check);
     ensure(check.found == turns_count(&index->turns), "%zu keys and %zu nodes", check.found,
            turns_count(&index->turns));

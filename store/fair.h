@@ -115,6 +115,7 @@ struct fair {
     struct fair_hooks hooks;
     struct fair_indexes indexes;
     struct fair_indexes dropped; /* indexes whose nodes are still to be freed */
+    struct fair_indexes working; /* those that fair_run continues, one after the other */
     size_t count;                /* of indexes; with 0, no change need be noted */
     /* The prefixes of a key are looked up by the lengths that occur among prefixes, in no order. A
      * write thus costs the same with one prefix as with a thousand of similar length. */

@@ -423,6 +423,20 @@ def replicas_refuse_it():
 
 
 @own
+def thousands_of_prefixes_cost_what_their_keys_cost():
+    """A slice continues the indexes that have work, and does not look at all others again."""
+    count = 3000
+    with Dehydrators() as de:
+        de.raw.calls([("REDE.PUSH", f"k{number}:q", 0, "x", "id") for number in range(count)])
+        before = de.daemon.cpu_seconds()
+        equal(set(de.raw.calls([("POLICY", "SET", f"k{number}:*", "FAIR") for number in range(count)])), {b"+OK\r\n"})
+        made = de.daemon.cpu_seconds()
+        equal(len(claim(de, prefix="k29*")), 1)
+        took = de.daemon.cpu_seconds() - made
+        assert took < 10 * (made - before), (made - before, took)  # it was 60 times as much
+
+
+@own
 def calls_wait_while_an_index_is_made():
     keys = 20_000
     with Dehydrators() as de:
