@@ -15,17 +15,19 @@
  * one; or BAD with the file and the error in `why`. */
 enum manifest_found data_folder_find_journal(const struct conf *conf, struct manifest *manifest,
                                              char why[MANIFEST_WHY_MAX]);
-/* Call when no data was found. Returns true, with the reason in `why`, if an append-only file of
- * Redis lies where the journal would be created: an empty start would then hide the user's data. */
+/* Prevents an empty start that would hide the user's data. Call when a start has found no data:
+ * returns true, with the reason to fail in `why`, if an append-only file of Redis lies where the
+ * journal would be created. Returns false if there is none, or if appendonly is off. */
 bool data_folder_refuse_redis(const struct conf *conf, char *why, size_t size);
-/* Call when there is no data: logs which files of Redis are in dir, and how to import them. */
+/* For a start without data: if dir contains data of Redis, logs the file and how to import it. */
 void data_folder_note_redis(const struct conf *conf);
 /* Stores the path of the file that the option `import` names, perhaps relative to appenddirname. If
  * the option names a folder, searches the folder for a file. Returns false with the reason in `why`
  * if the folder contains no file of Redis or several manifests, or if the name is too long. Returns
  * true for a file that does not exist. */
 bool data_folder_find_import(const struct conf *conf, char path[DISK_PATH_MAX], const char **why);
-/* Loads the manifest at this path; the caller drops it. Returns false if the file is not named like
- * a manifest. */
+/* Loads the manifest at this path: *found and `why` are the results of manifest_load, and the
+ * caller drops the manifest. Returns false, without loading anything, if the file is not named like
+ * a manifest or the path is too long. */
 bool data_folder_load_manifest(struct manifest *manifest, const char *path,
                                enum manifest_found *found, char why[MANIFEST_WHY_MAX]);

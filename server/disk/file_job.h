@@ -13,15 +13,17 @@ struct file_job;
 struct file_job *file_job_new(void);      /* NULL with errno */
 void file_job_free(struct file_job *job); /* waits until the function has ended */
 
-int file_job_fd(const struct file_job *job); /* readable when a function has ended */
+int file_job_fd(const struct file_job *job); /* readable while a result can be collected */
 
-/* Runs the function, which returns 0 or an errno; no other function may be running. If no thread
- * can be started, or memory is short, runs the function in this thread before returning. */
+/* Runs the function, which returns 0 or an errno: file_job_ended collects that. The result of an
+ * earlier function must have been collected. If no thread can be started, or memory is short, runs
+ * the function in the loop's thread before returning. */
 void file_job_begin(struct file_job *job, int (*run)(void *ctx), void *ctx);
-/* Does a function run, or wait for its result to be taken? */
+/* Has a function begun whose result was not collected? */
 bool file_job_runs(const struct file_job *job);
-/* Collects the result of a function that has ended. Returns false if none has. */
+/* Collects the result of a function that has ended. Returns false, and leaves *error, if none
+ * has. */
 bool file_job_ended(struct file_job *job, int *error);
-/* Waits until the function has ended, but leaves its result to file_job_ended. On return the caller
- * sees everything that the function has written. No effect if no function runs. */
+/* Waits until the function has ended; then file_job_ended returns its result, and the caller sees
+ * everything that it has written. No effect if no function runs. */
 void file_job_await(struct file_job *job);

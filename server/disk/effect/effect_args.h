@@ -1,5 +1,6 @@
-/* effect_args: passes the commands of effect_text.h on as argument vectors instead of RESP, for
- * effect_pack and the module. The functions are in effect_text.c. */
+/* effect_args: converts effects to the commands of effect_text.h and passes these on as argument
+ * vectors instead of RESP, for effect_pack and the module. Set the callbacks, call effect_args_put
+ * for each effect, then effect_args_end. The functions are in effect_text.c. */
 #pragma once
 
 #include "store/txn/effect_row.h"
@@ -29,7 +30,9 @@ struct effect_args {
     struct bytes kept; /* the last argument */
 };
 
-/* Passes on the effect, or adds it to the current run. Ignores EFFECT_NONE. */
+/* Passes on the effect as a command, or as an element of the current run, whose command ends later.
+ * Ignores EFFECT_NONE. */
 void effect_args_put(struct effect_args *args, const struct effect *effect);
-/* Ends the last command. */
+/* Ends the command of the current run, if there is one, so that `end` has been called for every
+ * effect. */
 void effect_args_end(struct effect_args *args);

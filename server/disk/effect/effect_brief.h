@@ -61,5 +61,6 @@ static inline bool effect_brief_begins(char first)
  * left unchanged. *last is used as in effect_brief_print. */
 enum request_status effect_brief_read(const char *data, size_t len, struct bytes *last,
                                       struct effect *effect, size_t *size);
-/* Measures the effect without reading it. */
+/* Returns what effect_brief_read would return, with the same *size, but reads neither texts nor
+ * numbers. */
 enum request_status effect_brief_measure(const char *data, size_t len, size_t *size);

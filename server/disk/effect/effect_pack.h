@@ -42,11 +42,13 @@ struct effect_packer {
     bool failed; /* memory ran out */
 };
 
-/* Appends to `out`, which it does not own. Nobody else may change `out` meanwhile. */
+/* Prepares to append packed effects to `out`, which the caller owns. Until effect_packer_end only
+ * the packer may change it. */
 void effect_packer_init(struct effect_packer *packer, struct buffer *out);
-/* Packs a copy of the effect. All effects are of one database. */
+/* Appends the effect as a command of its own. All effects of a packer must be of one database. If
+ * memory runs out, appends nothing more. */
 void effect_packer_put(struct effect_packer *packer, const struct effect *effect);
-/* Returns false if memory ran out on the way. */
+/* Returns true if `out` contains all effects, or false if memory ran out. */
 bool effect_packer_end(const struct effect_packer *packer);
 
 struct effect_unpacker {
@@ -60,9 +62,11 @@ struct effect_unpacker {
     char (*digits)[NUMBER_INT64_MAX_CHARS]; /* texts of numbers; `cap` of them, one for each word */
 };
 
-/* Prepares to unpack these bytes, which it borrows. */
+/* Prepares to unpack these bytes, which it borrows. Then call effect_unpacker_next while
+ * effect_unpacker_more returns true: bytes are left. */
 void effect_unpacker_init(struct effect_unpacker *unpacker, struct bytes packed);
 void effect_unpacker_drop(struct effect_unpacker *unpacker);
 bool effect_unpacker_more(const struct effect_unpacker *unpacker);
-/* Reads a command. Returns false if the bytes are damaged or memory ran out. O(words) */
+/* Reads the next command into argc and argv. Returns false if the bytes are damaged or memory ran
+ * out; the unpacker can then only be dropped. O(words) */
 bool effect_unpacker_next(struct effect_unpacker *unpacker);

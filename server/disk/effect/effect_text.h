@@ -71,8 +71,7 @@ size_t effect_writer_print(const struct effect_writer *writer, const struct effe
                            char *to, size_t room);
 /* Does Redis 7.0 have this effect's command, with the same meaning? */
 bool effect_text_is_redis(const struct effect *effect);
-/* Call after effect_writer_end when the next command begins another file, which must begin with a
- * SELECT. */
+/* Makes the next effect write a SELECT, which must begin each file. Ends the run and the record. */
 void effect_writer_restart(struct effect_writer *writer);
 
 struct effect_reader {

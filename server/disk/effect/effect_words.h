@@ -151,7 +151,8 @@ void put_resp_header(struct pen *pen, char type, size_t value);
 void put_raw(struct pen *pen, const char *data, size_t len);
 void put_argument(struct pen *pen, struct bytes text);
 void put_int64(struct pen *pen, int64_t number);
-/* Writes the words. If `kept` is not NULL, points its texts to the written ones. */
+/* Writes the words of the effect with the pen. If `kept` is not NULL, points its texts to the
+ * written ones. */
 void put_words(struct pen *pen, const struct words *words, const struct effect *effect,
                struct effect *kept);
 
@@ -191,5 +192,6 @@ struct cursor {
 
 bool take_literal(struct cursor *cursor, struct bytes literal);
 bool take_int64(struct cursor *cursor, int64_t *number);
-/* Returns false if put_words would not write these words. */
+/* Reads the words at the cursor into the effect, and moves the cursor behind them. Returns false if
+ * put_words would not write these words. */
 bool take_words(struct cursor *cursor, const struct words *words, struct effect *effect);

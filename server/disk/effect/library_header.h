@@ -13,7 +13,7 @@ struct library_header {
     struct resp_reader reader; /* private: the words of the line */
 };
 
-/* Parses the first line of the code. On failure, sets `error` and returns false. Call
- * library_header_drop in both cases. O(line) */
+/* Parses the first line of the code: sets `engine` and `name`, or returns false and sets `error`
+ * and `part`. The caller must drop the header in both cases. O(line) */
 bool library_header_read(struct library_header *header, struct bytes code);
 void library_header_drop(struct library_header *header);

@@ -31,10 +31,10 @@ enum request_status {
 void request_init(struct request *request);
 void request_drop(struct request *request);
 
-/* Parses the command at `data`. */
+/* Parses the command at `data` into argv and argc, replacing those of the command before. */
 enum request_status request_read(struct request *request, const char *data, size_t len,
                                  size_t *size);
-/* Measures the command without storing its arguments. */
+/* Returns the status and the size that request_read would return, without storing arguments. */
 enum request_status request_measure(const char *data, size_t len, size_t *size);
 
 /* How far a command that arrives in pieces was measured. All zero at its beginning. */
@@ -42,7 +42,8 @@ struct request_progress {
     size_t at;     /* bytes measured */
     uint64_t left; /* number of arguments after these bytes */
 };
-/* Does what request_measure does, for data that has grown since the last call: looks only at the
- * new bytes. Zeroes the progress before any result but REQUEST_PARTIAL. */
+/* Does what request_measure does for a command that arrives in pieces: `data` begins with the bytes
+ * of the last call, and only the bytes after those measured are looked at. Zeroes the progress
+ * before any result but REQUEST_PARTIAL. */
 enum request_status request_measure_on(struct request_progress *progress, const char *data,
                                        size_t len, size_t *size);

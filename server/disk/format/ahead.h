@@ -49,11 +49,11 @@ struct ahead *ahead_of_journal(int fd, uint64_t size, const struct parsed_place 
 /* Starts a thread that reads the blocks that ahead_give hands over. `sum` is the checksum of the
  * copy's header. */
 struct ahead *ahead_of_copy(uint32_t sum, thread_starter *start);
-/* Ends the thread, which need not have read everything. */
+/* Ends the thread, even if it has not read everything, and frees the parts. */
 void ahead_stop(struct ahead *ahead);
 
-/* Releases the part that it returned last, and waits for the next one. Do not call it after the
- * last part of the file (SNAPSHOT_END or SNAPSHOT_FAULT). */
+/* Waits for the next part and returns it. The part is borrowed until the next call. Must not be
+ * called again after the last part (SNAPSHOT_END or SNAPSHOT_FAULT). */
 const struct ahead_part *ahead_next(struct ahead *ahead);
 
 enum ahead_got {

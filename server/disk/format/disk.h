@@ -30,7 +30,7 @@ int disk_write_bytes(int fd, const void *data, size_t len, uint64_t at);
  * failed. */
 int disk_keep_end(int fd, const char *path, uint64_t at, char kept[DISK_PATH_MAX]);
 
-/* Reads up to `len` bytes at an offset; fewer only at the file's end. */
+/* Reads `len` bytes at an offset, or fewer if the file ends before; *got is their number. */
 int disk_read(int fd, void *to, size_t len, uint64_t at, size_t *got);
 
 /* Waits until the file's bytes and length are on the medium. After an error never trust a second
