@@ -11,8 +11,9 @@
 
 #include "store/store.h"
 
-/* Initializes the field of a new entry: used now. */
+/* Initializes entry->accessed of a new entry: last used now; an LFU counter begins at 5. */
 void access_begin(const struct store *store, struct entry *entry, msec now);
+/* Notes a use now. An LFU counter rises by one, with a probability that falls as it grows. */
 void access_note(struct store *store, struct entry *entry, msec now);
 /* Sets what the store keeps, the idle time in seconds or the counter (0 to 255), for RESTORE and
  * imports; ignores the other one. -1 means unknown, and leaves the field unchanged. */

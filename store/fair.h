@@ -127,16 +127,17 @@ struct fair {
     msec latest; /* the latest instant so far, to notice that the clock was set back */
 };
 
-/* Binds it to the databases and policies of its store. */
+/* Begins without indexes, for the databases and policies of a store. */
 void fair_init(struct fair *fair, const struct keyspace *databases, unsigned count,
                const struct policies *policies);
-void fair_drop(struct fair *fair);
+void fair_drop(struct fair *fair); /* frees all indexes at once */
 
 /* Is the policy's name a prefix followed by '*'? */
 bool fair_prefix_ok(struct bytes name);
 
-/* Returns the index of this prefix (without '*'); creates it if there is none. Borrowed until the
- * next fair_run or fair_use, which may drop it, or until the data is replaced. */
+/* Returns the index of this prefix (without '*'), and creates it if there is none. Counts as a use
+ * (FAIR_KEEP). Borrowed until the next fair_run or fair_use, which may drop it, or until the data
+ * is replaced. */
 struct fair_index *fair_use(struct fair *fair, unsigned db, struct bytes prefix, msec now);
 /* Continues the scan or check of the index for about `budget` buckets, and begins a scan if the
  * index has no nodes. Returns the new state. */
@@ -145,8 +146,8 @@ enum fair_state fair_build(struct fair_index *index, msec now, size_t budget);
  * fair_run continues. Has no effect on an index that has nodes, and none for a policy of a single
  * key. */
 void fair_keep(struct fair *fair, unsigned db, struct bytes policy, msec now);
-/* Does what fair_keep does for all policies with FAIR, in all databases with keys. Call after a
- * start. */
+/* Does what fair_keep does for all policies with FAIR, in all databases with keys: for the policies
+ * that a start has loaded. */
 void fair_keep_all(struct fair *fair, msec now);
 /* Returns the number of the first look that takes all policies set so far into account. */
 uint64_t fair_looks_needed(const struct fair_index *index);
@@ -155,8 +156,9 @@ bool fair_has_looked(const struct fair_index *index, uint64_t number);
 /* Puts at most `most` keys whose instants have come into the ring. */
 void fair_catch_up(struct fair *fair, unsigned db, struct bytes prefix, msec now, size_t most);
 
-/* Finds the key whose turn it is. Returns false if the ring is empty. `key` is valid until
- * fair_turned. Looks only at the node, so the key may turn out to be unable to deliver. */
+/* Puts keys whose instants have come into the ring, and finds the key whose turn it is. Returns
+ * false if the ring is empty. The key may turn out to be unable to deliver, because only its node
+ * is looked at. End its turn with fair_turned; until then `key` is valid. */
 bool fair_next(struct fair_index *index, msec now, struct bytes *key);
 /* Ends the turn of the key of the last fair_next: it goes to the end of the ring, or leaves it. */
 void fair_turned(struct fair_index *index, msec now);
@@ -166,16 +168,20 @@ msec fair_next_at(const struct fair_index *index, msec now);
 /* Makes fair_run call hooks.done for the prefix, for a call that stops before it knows whether an
  * element may be claimed. */
 void fair_continue(struct fair_index *index);
-/* Call when a client has begun to wait for the prefix: calls the hooks for keys that became
- * claimable after the client's call had looked. */
+/* For a client that has begun to wait for the prefix: keys may have become claimable after its call
+ * had looked. Calls hooks.done if the ring is not empty, otherwise hooks.ready_at with the next
+ * instant, if there is one. No effect unless all keys have nodes: the end of a scan calls
+ * hooks.done. */
 void fair_begin_wait(struct fair *fair, unsigned db, struct bytes prefix, msec now);
 
 /* ---- changes (for store/txn) ---- */
 
+/* Note what an effect, or a change of one key, means for the indexes. fair_settle looks at the
+ * nodes of changed keys; a flush, SWAPDB or a policy changes the indexes at once. */
 void fair_note(struct fair *fair, const struct effect *effect);
 void fair_note_key(struct fair *fair, unsigned db, struct bytes key);
-/* Moves the keys that have changed into the ring or out of it, and calls the hooks. Call when a
- * call ends. */
+/* Moves the keys that have changed into the ring or out of it, and calls the hooks for them. For
+ * the end of each call; fair_use does it, too. */
 void fair_settle(struct fair *fair, msec now);
 
 /* ---- a survey: figures of a prefix, made in slices ---- */

@@ -37,7 +37,7 @@ struct fair_survey {
     struct fair_figures figures;
 };
 
-/* Begins a survey unless one is running. With `again`, also keeps one that is done. */
+/* Begins a survey unless one is running or, with `again`, one is done. */
 void fair_survey_begin(struct fair_survey *survey, bool again);
 /* Visits at most *budget buckets of a running survey and subtracts them from *budget. Returns true
  * if the survey has ended in this call. */
@@ -48,4 +48,5 @@ static inline bool fair_survey_runs(const struct fair_survey *survey)
 {
     return survey->state == SURVEY_RUNNING;
 }
+/* Copies the figures of a survey that is done; returns false in other states. */
 bool fair_survey_figures(const struct fair_survey *survey, struct fair_figures *figures);

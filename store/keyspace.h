@@ -88,7 +88,8 @@ struct entry *keyspace_find(const struct keyspace *ks, struct bytes key);
 /* As keyspace_find, given the key's hash from siphash(). */
 struct entry *keyspace_find_hashed(const struct keyspace *ks, struct bytes key, uint64_t hash);
 /* Prefetch in steps for a later find, as dict_hint_... do: first the bucket, then the entry, then
- * the entry's value. Each step needs what the one before has loaded. */
+ * the entry's value. Each step needs what the one before has loaded. The first steps are not for an
+ * empty keyspace. */
 uint64_t keyspace_hint_bucket(const struct keyspace *ks, struct bytes key);
 void keyspace_hint_hashed(const struct keyspace *ks, uint64_t hash);
 const struct entry *keyspace_hint_entry(const struct keyspace *ks, uint64_t hash);
@@ -108,11 +109,12 @@ struct entry *keyspace_replace(struct keyspace *ks, struct entry *entry, struct 
 msec entry_expires_at(const struct keyspace *ks, const struct entry *entry);
 /* Sets the key's own deadline; NEVER makes the key persistent. O(log n) */
 void keyspace_set_deadline(struct keyspace *ks, struct entry *entry, msec at);
-/* Updates object.has_expiry and the agenda node from the value. Call it after each change of a
- * deadline inside. O(1) if the next due time stays the same, otherwise O(log n) */
+/* Updates object.has_expiry and the agenda node from the value. Without it expiry does not learn of
+ * a changed deadline inside. O(1) if the next due time stays the same, otherwise O(log n) */
 void keyspace_rearm(struct keyspace *ks, struct entry *entry);
-/* Call after each change of a value that is not followed by keyspace_rearm, because the number of
- * members also decides whether a key is hidden. O(1) while no key is hidden, otherwise O(log n) */
+/* Moves the node of a hidden key back, because the number of members decides with the deadlines
+ * when the whole key has expired. Needed after each change of a value that keyspace_rearm does not
+ * follow. O(1) while no key is hidden, otherwise O(log n) */
 void keyspace_changed(struct keyspace *ks, struct bytes key);
 /* Returns the entry that is due first, by its own deadline or one inside its value; NULL if none is
  * due by now. No key may be hidden: call keyspace_reveal before. */
@@ -181,8 +183,8 @@ size_t keyspace_agenda_bytes(const struct keyspace *ks);
 struct entry *keyspace_random(const struct keyspace *ks, uint64_t (*next)(void *ctx), void *ctx);
 /* Returns a nearly uniformly random entry that has not expired, or NULL if there is none. Unlike
  * keyspace_random it stays fast in a database in which most keys have expired. O(1) if no key is
- * alive, or only keys with deadlines are; otherwise O(expired keys / other keys). Call
- * keyspace_hide first. */
+ * alive, or only keys with deadlines are; otherwise O(expired keys / other keys). Visits each
+ * overdue key that is not hidden, so call keyspace_hide first. */
 struct entry *keyspace_random_alive(const struct keyspace *ks, msec now,
                                     uint64_t (*next)(void *ctx), void *ctx);
 /* Returns the entry with the earliest deadline of its own, or NULL. Approximate: considers only
@@ -217,7 +219,7 @@ struct keyspace_walk {
     struct due_at due[KEY_SHOWN_KINDS];
 };
 void keyspace_walk_begin(struct keyspace_walk *walk, const struct keyspace *ks);
-/* NULL at the end. */
+/* Returns the next entry and the instant at which it is due, or NULL at the end. */
 const struct entry *keyspace_walk_next(struct keyspace_walk *walk, struct due_at *due);
 void keyspace_walk_end(struct keyspace_walk *walk);
 /* Visits some entries, expired ones too, and returns the cursor to continue from (as dict_scan). */

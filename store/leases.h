@@ -27,13 +27,14 @@ static inline msec leases_quiet(const struct leases *leases, msec now)
 {
     return leases->quiet_until > now ? leases->quiet_until - now : 0;
 }
-/* Call when others may have been granted leases that this server does not know: it grants none for
- * max_ttl, after which those have ended. */
+/* Makes this server grant no lease for max_ttl, because others may have been granted leases that it
+ * does not know; after that these have ended. */
 static inline void leases_hush(struct leases *leases, msec now)
 {
     msec until = instant_moved(now, leases->max_ttl);
     if (until > leases->quiet_until) leases->quiet_until = until;
 }
+/* Notes the end of a lease that was granted or extended. */
 static inline void leases_note_end(struct leases *leases, msec end)
 {
     if (end > leases->until) leases->until = end;

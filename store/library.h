@@ -37,7 +37,7 @@ const struct library *libraries_find(const struct libraries *libraries, struct b
 const struct library *libraries_set(struct libraries *libraries, struct bytes name,
                                     struct bytes code);
 bool libraries_remove(struct libraries *libraries, struct bytes name); /* false if there is none */
-/* Visits them in the order of the table; the libraries must not change meanwhile. O(n) */
+/* Visits all libraries, in the order of the table; they must not change meanwhile. O(n) */
 void libraries_each(const struct libraries *libraries,
                     void (*visit)(void *ctx, const struct library *library), void *ctx);
 

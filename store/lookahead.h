@@ -25,7 +25,7 @@ struct prefetch {
 
 void lookahead(struct prefetch *all, unsigned count); /* at most PREFETCHES_MAX */
 
-/* Call lookahead_remember before a prefetched request runs, and lookahead_forget after it, so that
- * its hashes need not be computed again. They are kept in a global, for the reason in siphash.h. */
+/* Lets the prefetched request that runs next reuse its hashes, until lookahead_forget, which must
+ * follow the request. They are kept in a global, for the reason in siphash.h. */
 void lookahead_remember(const struct prefetch *one);
 void lookahead_forget(void);

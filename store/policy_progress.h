@@ -31,7 +31,7 @@ struct policy_progress {
 
 struct policy_progress *policy_progress_new(unsigned databases);
 void policy_progress_free(struct policy_progress *walk);
-/* Clears the list of unfinished keys. */
+/* Empties `rests` and `found`, and frees their memory. */
 void policy_progress_forget_rests(struct policy_progress *walk);
-/* Call after databases a and b were exchanged. O(unfinished keys) */
+/* Exchanges the progress in two databases, whose keys SWAPDB has exchanged. O(unfinished keys) */
 void policy_progress_swap(struct policy_progress *walk, unsigned a, unsigned b);

@@ -14,9 +14,11 @@ enum { REFRESHERS_MOST = 100000 }; /* rights per database */
 
 /* Returns the end of the right to refresh this key's value, or 0 if no client holds it by now. */
 msec refresher_until(const struct keyspace *ks, struct bytes key, msec now);
-/* No effect if the database has REFRESHERS_MOST rights of other keys. */
+/* Grants the right until this instant, or moves its end. No effect if the database has
+ * REFRESHERS_MOST rights of other keys. */
 void refresher_begin(struct keyspace *ks, struct bytes key, msec until);
-bool refresher_end(struct keyspace *ks, struct bytes key); /* false if no client held it */
+/* Removes the right, over or not. Returns false if the table has none for the key. */
+bool refresher_end(struct keyspace *ks, struct bytes key);
 
 /* Returns the first end of a right in any database, or NEVER. O(databases) */
 msec refreshers_next(const struct store *store);

@@ -22,7 +22,7 @@ struct rewind {
     uint64_t cursor;
 };
 
-/* Binds it to the databases of its store. */
+/* Begins without a walk, for the databases of a store. */
 void rewind_init(struct rewind *rewind, struct keyspace *databases, unsigned count);
 /* Notes that a dehydrator announces elements, so that rewind_run can tell whether any announcement
  * lies in the future after the clock was set back. */
@@ -33,8 +33,9 @@ static inline void rewind_note(struct rewind *rewind, msec now)
 /* Starts a walk if the clock was set back to before the last announcement, and makes up to `budget`
  * steps of dict_scan. Returns true if there is more to do. Call it in every turn of the loop. */
 bool rewind_run(struct rewind *rewind, msec now, unsigned budget);
-/* Call after two databases were exchanged: restarts a running walk. */
+/* Restarts a running walk after two databases were exchanged, because it would miss keys that are
+ * now in a database it has passed. */
 void rewind_swapped(struct rewind *rewind);
-/* Does the walk's work on this key at once. Call before the key moves to a database or bucket that
- * a running walk may have passed. */
+/* If a walk is running, does its work on this key at once. Call before the key moves to a database
+ * or bucket that the walk may have passed, or it might never reach the key. */
 void rewind_entry(const struct rewind *rewind, struct keyspace *ks, struct entry *entry);

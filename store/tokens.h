@@ -35,14 +35,14 @@ struct tokens {
 void tokens_init(struct tokens *tokens); /* empty; the first grant leaps */
 /* Makes the store grant no tokens, because its counter is not kept. */
 void tokens_disable(struct tokens *tokens);
-/* Call if grants may exist that the data does not contain: the next one leaps. */
+/* Makes the next grant leap, because grants may exist that the data does not contain. */
 void tokens_distrust(struct tokens *tokens);
 /* Takes over the counter of a data set that replaces this one; the next grant leaps. */
 void tokens_replace(struct tokens *tokens, const struct tokens *other);
 /* Leaps now, at most to TOKEN_MAX, if the next grant must. Returns whether `last` has changed. */
 bool tokens_leap(struct tokens *tokens, msec now);
-/* Call when no more tokens will be granted before the stop. Returns true if the caller must record
- * that in the journal. */
+/* Notes that no more tokens will be granted before the stop. Returns true if that is new, and must
+ * be recorded in the journal. */
 bool tokens_close(struct tokens *tokens);
 /* Notes a granted token, between 0 and TOKEN_MAX, unless a larger one is known. */
 void tokens_raise(struct tokens *tokens, int64_t token);

@@ -12,14 +12,16 @@ enum {
     NUMBER_FIXED_MAX_CHARS = 5120, /* a long double in %f form, as INCRBYFLOAT prints */
 };
 
-/* Writes decimal text at `to`, without a NUL; returns its length. */
+/* Write decimal text at `to`, without a NUL. Return its length, at most NUMBER_INT64_MAX_CHARS. */
 size_t number_print_int64(char *to, int64_t value);
 size_t number_print_uint64(char *to, uint64_t value);
 
-/* Prints scores and RESP3 doubles as Redis does: with %.17g, or as "inf", "-inf" or "nan". */
+/* Prints scores and RESP3 doubles as Redis does: with %.17g, or as "inf", "-inf" or "nan". Returns
+ * the length; `to` must have room for NUMBER_DOUBLE_MAX_CHARS. */
 size_t number_print_double(char *to, double value);
 
-/* Prints as INCRBYFLOAT does (ld2string, human-friendly): %.17Lf with trailing zeros removed. */
+/* Prints as INCRBYFLOAT does (ld2string, human-friendly): %.17Lf with trailing zeros removed.
+ * Returns the length; `to` must have room for NUMBER_FIXED_MAX_CHARS. */
 size_t number_print_long_double(char *to, long double value);
 
 /* Parse as strictly as Redis' string2ll: without spaces, plus sign, leading zeros or bytes after
@@ -32,5 +34,5 @@ bool number_parse_uint64(const char *text, size_t len, uint64_t *value);
  * for overflow, for underflow to 0, and for texts of 5 KiB and more. */
 bool number_parse_double(const char *text, size_t len, double *value);
 
-/* Parses as Redis' string2ld does, for INCRBYFLOAT. */
+/* As number_parse_double, with the range of long double, for INCRBYFLOAT (Redis' string2ld). */
 bool number_parse_long_double(const char *text, size_t len, long double *value);

@@ -35,17 +35,19 @@ struct schedule;
 
 struct calendar *calendar_new(void);
 void calendar_free(struct calendar *calendar);
-/* The default zone needs no file. Without a reader it is the only one. */
+/* Sets the function that reads files of zones, and forgets all that was read. With NULL, as at
+ * first, only ZONE_DEFAULT can be found, which needs no file. */
 void calendar_set_reader(struct calendar *calendar, zone_reader *read);
 
 /* Finds the schedule of this text in this zone; both may come from a client. Returns NULL, with the
- * reason in `fault`, if one of them is invalid. The schedule is borrowed until the next call. O(1)
- * if it is in the cache; otherwise the text is parsed, and the file of the zone may be read. */
+ * reason in `fault`, if one of them is invalid. The schedule is borrowed until the next call with
+ * this calendar. O(1) if it is in the cache; otherwise the text is parsed, and the file of the zone
+ * may be read. */
 const struct schedule *calendar_find(struct calendar *calendar, struct bytes text,
                                      struct bytes zone, char fault[CALENDAR_FAULT_MAX]);
-/* Returns the name of its zone, a space, and its text; borrowed as the schedule is. */
+/* Returns the name of the schedule's zone, a space, and its text; borrowed like the schedule. */
 struct bytes calendar_text(const struct schedule *schedule);
-/* Returns the first instant after `after` at which the schedule runs; NEVER as in schedule.h. */
+/* Returns the first instant after `after` at which the schedule runs, or NEVER (schedule_next). */
 msec calendar_next(const struct schedule *schedule, msec after);
 
 /* Forgets all zones and schedules, so that newer files are read. */

@@ -18,7 +18,9 @@ struct footer {
     struct change begin, end; /* of daylight saving time */
 };
 
+/* Returns false if the text is no such rule. */
 bool footer_parse(struct bytes text, struct footer *footer);
-/* Return the instants of a year at which daylight saving time begins and ends. */
+/* Return the instants of a year, in seconds since 1970 UTC, at which daylight saving time begins
+ * and ends. Only if has_dst. */
 int64_t footer_dst_begin(const struct footer *footer, int64_t year);
 int64_t footer_dst_end(const struct footer *footer, int64_t year);

@@ -33,9 +33,10 @@ struct zone *zone_parse(struct bytes file, const char **fault);
 void zone_free(struct zone *zone);
 /* Returns a zone whose offset is always 0. */
 struct zone *zone_utc(void);
-size_t zone_bytes(const struct zone *zone);
+size_t zone_bytes(const struct zone *zone); /* memory */
 
-/* Moves the instant back by whole cycles, into the spans. Returns by how much. O(1) */
+/* If the instant is a whole cycle or more after cycle_from, moves it back by whole cycles, into the
+ * spans. Returns the seconds by which it moved, or 0. O(1) */
 int64_t zone_fold(const struct zone *zone, int64_t *at);
 /* Returns the index of the span that contains the instant. O(log n) */
 size_t zone_span_at(const struct zone *zone, int64_t at);

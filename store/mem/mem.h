@@ -37,7 +37,7 @@ void *mem_alloc_tight(size_t size);
 void *mem_alloc_lines(size_t size);
 
 /* Makes room for one more element of `size` bytes in an array that holds `count` elements and has
- * room for *cap. Doubles a full array. Amortised O(1). */
+ * room for *cap. Doubles a full array. Returns the array's address. Amortised O(1). */
 void *mem_grow(void *array, size_t count, size_t *cap, size_t size);
 
 /* For sizes that a client chooses: return NULL if there is no memory. While memory is short, they

@@ -67,5 +67,6 @@ void policy_clear(struct policy *policy, enum policy_option option); /* removes 
 
 /* Returns the bytes of all its keys together. */
 size_t policy_names_len(const struct policy *policy);
-/* Copies the keys to `to`, which has room for policy_names_len bytes. */
+/* Copies the keys to `to`, which has room for policy_names_len bytes, and lets the policy borrow
+ * these copies. */
 void policy_move_names(struct policy *policy, char *to);

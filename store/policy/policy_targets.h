@@ -15,7 +15,8 @@ struct policy_targets {
 
 void policy_targets_drop(struct policy_targets *targets);
 void policy_targets_add(struct policy_targets *targets, struct bytes name); /* O(n) */
-/* The name must have been added more often than removed. */
+/* Subtracts one from the number of policies of a name, which must be there. The last one removes
+ * the name. O(n) */
 void policy_targets_remove(struct policy_targets *targets, struct bytes name);
 bool policy_targets_have(const struct policy_targets *targets, struct bytes name); /* O(log n) */
 void policy_targets_check(const struct policy_targets *targets);

@@ -58,7 +58,7 @@ void agenda_move(struct agenda *ag, struct deadline *d, msec at);
 void agenda_cancel(struct agenda *ag, struct deadline *d); /* d may be idle. O(log n) */
 /* Removes and returns the first deadline with at <= now, or NULL. O(log n) */
 struct deadline *agenda_pop_due(struct agenda *ag, msec now);
-/* Call after the owner moved in memory. `d` is the new copy of an armed deadline. O(1) */
+/* Makes the slot of an armed deadline point to `d`, its new copy, after the owner moved. O(1) */
 void agenda_moved(struct agenda *ag, struct deadline *d);
 
 /* Relocates the agenda's own blocks, not the owners of deadlines. */

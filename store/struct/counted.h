@@ -69,9 +69,9 @@ void counted_init(struct counted *tree, const struct counted_kind *kind);
  * `prev` is NULL, inserts the only leaf, which needs no label. O(log n) */
 void counted_insert(struct counted *tree, struct counted_node *prev, struct counted_node *leaf,
                     const void *label);
-/* Does not free the leaf. O(log n) */
+/* Removes the leaf from the tree, but does not free it. O(log n) */
 void counted_remove(struct counted *tree, struct counted_node *leaf);
-/* Call when the leaf has moved in memory from `old`, which is not read. */
+/* Makes the tree point to the leaf, which has moved in memory from `old`; `old` is not read. */
 void counted_moved(struct counted *tree, const struct counted_node *old, struct counted_node *leaf);
 
 /* Adds `by`, modulo 2^64, to the totals of a node and of all above it. */

@@ -20,7 +20,7 @@ void deadlines_set(struct deadlines **deadlines, struct deadline *d, msec at);
 /* Removes the deadline of d, which may be idle. Frees *deadlines, and sets it to NULL, with its
  * last deadline. O(log n) */
 void deadlines_cancel(struct deadlines **deadlines, struct deadline *d);
-/* Call after the member has moved in memory, with the new copy of its deadline, which may be idle.
+/* As agenda_moved, after a member has moved in memory; does nothing if `d`, the new copy, is idle.
  * O(1) */
 void deadlines_moved(struct deadlines *deadlines, struct deadline *d);
 

@@ -65,11 +65,10 @@ void dict_add_hashed(struct dict *dict, void *element, uint64_t hash);
 uint64_t dict_hint_bucket(const struct dict *dict, struct bytes key);
 void dict_hint_hashed(const struct dict *dict, uint64_t hash);
 void *dict_hint_element(const struct dict *dict, uint64_t hash);
-/* Last, if dict_hint_element found nothing: searches the bucket's overflow. */
 void *dict_hint_overflow(const struct dict *dict, uint64_t hash);
 
-/* Call after an element has moved in memory from `old` to `moved` with the same key. `old` may be
- * freed already: only its address is used. */
+/* Makes the table point to `moved`, to which an element has moved in memory from `old` with the
+ * same key. `old` may be freed already: only its address is used. */
 void dict_moved(struct dict *dict, const void *old, void *moved);
 
 /* Returns a uniformly random element, or NULL if the table is empty. `next` must return uniformly
@@ -103,8 +102,8 @@ void *dict_iter_next(struct dict_iter *iter); /* NULL at the end */
  * O(1) */
 void *dict_iter_ahead(const struct dict_iter *iter);
 
-/* Removes and returns some element, whichever is cheapest to remove; no key is hashed. For freeing
- * a table in slices. Returns NULL if the table is empty. Amortized O(1) */
+/* Removes and returns some element, whichever is cheapest, or NULL if the table is empty. Hashes
+ * nothing. For freeing a table in slices. Amortized O(1) */
 void *dict_take(struct dict *dict);
 
 size_t dict_bytes(const struct dict *dict); /* memory of the table, without elements */

@@ -16,7 +16,7 @@ struct expiring {
 size_t expiring_count(struct expiring members); /* O(1) */
 /* Finds the member with the earliest deadline; returns false if there is none. O(1) */
 bool expiring_first(struct expiring members, struct bytes *member, msec *at);
-/* Returns the last deadline, or INT64_MIN. Costs as deadlines_last. */
+/* Returns the last deadline, or INT64_MIN if no member has one. Costs as deadlines_last. */
 msec expiring_last(struct expiring members);
 /* Have all deadlines passed by now? Costs as deadlines_all_expired. */
 bool expiring_all_passed(struct expiring members, msec now);

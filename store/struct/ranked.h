@@ -27,7 +27,8 @@ void ranked_add(struct ranked *ranked, struct ranked_member *m);    /* must be a
 void ranked_remove(struct ranked *ranked, struct ranked_member *m); /* must be in. O(log n) */
 /* Changes the score of a member of the tree. O(log n) */
 void ranked_move(struct ranked *ranked, struct ranked_member *m, double score);
-/* Call after a member was copied from `old` to `moved`, before `old` is freed. O(log n) */
+/* Makes the tree point to `moved`, to which a member was copied from `old`. Call it before `old` is
+ * freed, because the search may read it. O(log n) */
 void ranked_moved(struct ranked *ranked, const struct ranked_member *old,
                   struct ranked_member *moved);
 

@@ -177,7 +177,7 @@ static inline void ranked_node_prefetch(const struct ranked_node *node, size_t s
 
 /* ---- neighbours: children i and i + 1 of a parent -------------------------------------------- */
 
-/* Moves items so that both have about equally many. */
+/* Moves items between the two children so that both have about equally many. */
 void ranked_node_balance(size_t *bytes, struct ranked_node *parent, unsigned i);
 /* Splits child i: it keeps `keep` items, and the rest move to a new child after it. The parent must
  * have room. */

@@ -66,7 +66,8 @@ void timeline_cancel(struct timeline *tl,
                      struct timeline_node *node); /* node may be idle. O(log n) */
 /* Removes and returns the first node with at <= now, or NULL. O(log n) */
 struct timeline_node *timeline_pop_due(struct timeline *tl, msec now);
-/* Call after the owner moved in memory. `old` is in the old copy, `node` in the new one. O(1) */
+/* Makes the slot of an armed node point to `node`, after the owner moved in memory. `old`, in the
+ * old copy, must still be readable. O(1) */
 void timeline_moved(struct timeline *tl, const struct timeline_node *old,
                     struct timeline_node *node);
 

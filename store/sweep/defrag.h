@@ -36,7 +36,8 @@ void defrag_init(struct defrag *defrag, struct store *store);
 void defrag_drop(struct defrag *defrag);
 
 /* Starts a run if it can gain enough memory. Returns true if one is running. Call it about once per
- * second. No run starts while the data grows, because growth reuses unused memory. */
+ * second: no run starts if the data has grown by more than 1 % since the last call, because growth
+ * reuses unused memory. */
 bool defrag_begin(struct defrag *defrag);
 /* Starts a run unconditionally, for tests. */
 void defrag_force(struct defrag *defrag);

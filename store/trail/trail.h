@@ -174,8 +174,9 @@ static inline uint64_t trail_extra(uint64_t hash)
     return hash >> 16;
 }
 
-/* Adds an author and sets *owner to its number. When another author needs the slot, *owner becomes
- * 0, so call trail_leave before *owner ceases to exist. Longer texts are cut. */
+/* Adds an author, sets *owner to its number and returns that. Longer texts are cut. When another
+ * author needs the slot, *owner becomes 0; trail_leave releases *owner, and must come before it
+ * ceases to exist. */
 uint16_t trail_add_author(struct trail *trail, uint16_t *owner, uint64_t id, struct bytes name,
                           struct bytes user, msec now);
 void trail_leave(struct trail *trail, uint16_t *owner);

@@ -53,7 +53,7 @@ uint64_t expiry_size_of(const struct object *object, uint64_t most);
 /* Adds the entry to the policy's target in txn->ks. Counts an error if the target can't take it. */
 void expiry_entry_write(struct txn *txn, struct expiry_writer *writer, const struct policy *policy,
                         const struct expired_item *item);
-/* Forgets the cached target. Call before the next entry if the target's key may have been replaced,
- * dropped or created since the last one. */
+/* Makes the next entry look its target up again. Needed if the target's key may have been replaced,
+ * dropped or created since the last entry. */
 void expiry_writer_forget(struct expiry_writer *writer);
 void expiry_writer_drop(struct expiry_writer *writer);

@@ -17,16 +17,16 @@ static inline bool expiry_is_logged(struct txn *txn, const struct entry *entry)
     return txn->store->policies.with[POLICY_EXPIRED] > 0 && txn->origin != FROM_REPLAY &&
            expiry_log_covers(txn, entry);
 }
-/* Notes that a key has expired. Call only if expiry_is_logged, and before the key is removed: the
- * note copies its name and deadline. Returns true if the entry in the log needs the value, too:
- * then pass the removed object to expiry_log_keep, which takes ownership, before the next note. */
+/* Notes the expiry of a key for which expiry_is_logged is true. Call before the key is removed. If
+ * the log needs the value, returns true: then pass the removed object to expiry_log_keep, which
+ * takes ownership, before the next note. */
 bool expiry_log_key(struct txn *txn, const struct entry *entry);
 void expiry_log_keep(struct txn *txn, struct object object);
 /* Notes that a member of a logged key has expired, with its deadline `at`. Call before the member
  * is removed, because the note may copy its value. */
 void expiry_log_member(struct txn *txn, const struct entry *entry, struct bytes member, msec at);
-/* Writes the notes. Call at the end of each call, before policies are applied, because it may
- * create the keys of logs. */
+/* Writes the notes to the logs. For the end of each call, before policies are applied, because it
+ * may create the keys of logs. */
 void expiry_log_write(struct txn *txn);
 /* Should background expiry write the notes now, because there are many? */
 bool expiry_log_full(const struct expiry_log *log);

@@ -31,8 +31,7 @@ bool txn_rede_unfollow(struct txn *txn, struct entry *entry, struct bytes id); /
 void txn_rede_remember(struct txn *txn, struct entry *entry, struct bytes id, msec until);
 bool txn_rede_forget(struct txn *txn, struct entry *entry, struct bytes id); /* false if absent */
 /* Sets the earliest microsecond of the next delivery of a dehydrator with a rate; 0 allows it at
- * any time. Call this before removing elements, because the removal of the last one may drop the
- * key. */
+ * any time. Call it before removing elements, because the last one may take the key with it. */
 void txn_rede_set_next_delivery(struct txn *txn, struct entry *entry, int64_t usec);
 /* Pauses the dehydrator: it delivers nothing before `until`. INSTANT_MAX means a pause without an
  * end, and 0 ends the pause. */
