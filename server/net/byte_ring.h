@@ -23,19 +23,22 @@ void byte_ring_free(struct byte_ring *ring);
 
 /* ---- the thread that puts ---- */
 
-/* Returns space for a record of up to `size` bytes, aligned to 8 bytes, or NULL if the ring has no
- * space now. */
+/* Returns space for a record of up to `size` bytes, aligned to 8 bytes, or NULL until the other
+ * thread has released enough. */
 void *byte_ring_reserve(struct byte_ring *ring, size_t size);
-/* Puts the reserved record, of which `used` bytes are filled. */
+/* Ends the reserved record, of which `used` bytes were filled. The other thread does not see it
+ * before byte_ring_publish. */
 void byte_ring_put(struct byte_ring *ring, size_t used);
-/* Shows the records put so far to the other thread. Returns true if any are new. */
+/* Shows the records put so far to the other thread. Returns false if it sees all of them
+ * already. */
 bool byte_ring_publish(struct byte_ring *ring);
 
 /* ---- the thread that takes ---- */
 
-/* Returns the next record, which stays in place until byte_ring_release. NULL if there is none. */
+/* Returns the next published record and its length, or NULL if there is none. The record stays in
+ * place until byte_ring_release. */
 void *byte_ring_take(struct byte_ring *ring, size_t *len);
-/* Is there a record to take? */
+/* Would byte_ring_take return a record? */
 bool byte_ring_any(struct byte_ring *ring);
-/* Returns the room of all taken records to the other thread. */
+/* Lets the other thread overwrite all taken records. */
 void byte_ring_release(struct byte_ring *ring);

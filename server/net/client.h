@@ -45,8 +45,9 @@ struct clients_wiring {
 enum client_port { PORT_TCP, PORT_UNIX, PORT_TLS };
 
 struct clients *clients_new(const struct clients_wiring *wiring);
-/* Starts the threads of io-threads. Call once, before the first connection and after the process
- * has gone to the background. Returns false with errno if a thread can't be started. */
+/* Starts the threads of the option io-threads: once, before the first connection and, since a fork
+ * would lose them, after the process has gone to the background. Returns false with errno if a
+ * thread can't be started. */
 bool clients_start_threads(struct clients *clients);
 /* Closes all connections, after one attempt to write their pending replies. */
 void clients_free(struct clients *clients);
@@ -55,23 +56,25 @@ void clients_free(struct clients *clients);
  * is closed without a reply, and protected mode refuses the client after its handshake. */
 void clients_accept(struct clients *clients, int fd, const char *peer, const char *local,
                     enum client_port port);
-/* Call first at the end of a turn: runs the requests that were read in this turn. */
+/* Runs the requests that were read in this turn. The end of a turn begins with this. */
 void clients_run(struct clients *clients);
-/* Call last at the end of a turn: writes replies and frees closed connections. */
+/* Writes replies, frees closed connections, closes the largest clients if all together exceed
+ * maxmemory-clients, and ends delays by a CLIENT PAUSE that is over. The end of a turn ends with
+ * this. */
 void clients_turn(struct clients *clients);
 /* Does clients_turn have something to do: a reply or message to write, or a connection to close? */
 bool clients_have_output(const struct clients *clients);
-/* Call before and after a long request, such as a script, lets other clients be served: between the
- * two calls the request may run turns of the loop inside its own turn. Requests that were read but
- * have not run are parsed again in those turns. Between the two calls
+/* Let other clients be served during a long request, such as a script: between the two calls the
+ * request may run turns of the loop inside its own turn. Requests that were read but have not run
+ * are parsed again in those turns. Between the two calls
  * - the connection of the long request is not read, written or freed, and its arguments stay in
  *   place;
  * - output that the long request causes, such as messages, is held back;
  * - no pause ends, and the wall clock does not advance. */
 void clients_suspend_turn(struct clients *clients);
 void clients_resume_turn(struct clients *clients);
-/* Call about once a second: closes connections that are idle, late in a TLS handshake or over an
- * output limit. Each call looks at the next 10,000 connections. */
+/* Closes connections that are idle, late in a TLS handshake or over an output limit. For a timer of
+ * about a second: each call looks at the next 10,000 connections. */
 void clients_housekeeping(struct clients *clients);
 
 struct tls *clients_tls(const struct clients *clients);         /* NULL while TLS is off */
@@ -112,11 +115,11 @@ bool clients_is_local(const struct session *session);
  * login, starts again with 50 ms. */
 void clients_login_failed(struct session *session);
 void clients_login_done(struct session *session);
-/* Adds a source, whose bytes the connection sends in addition to replies. `source` is borrowed
+/* Makes the connection send the bytes of a source in addition to replies. `source` is borrowed
  * until its function `gone` is called. A client with a source is never closed as idle or by
  * maxmemory-clients; the owner of the source must limit its output. */
 void clients_attach(struct session *session, const struct client_source *source);
-/* Call when the source has bytes to send. The connection is written at the end of the turn, before
+/* Tells that the source has bytes to send: the connection is written at the end of the turn, before
  * those of clients that have only replies. */
 void clients_source_ready(struct session *session);
 /* Asserts that the states, lists and deadlines of all connections agree and that every complete

@@ -38,34 +38,39 @@ struct handshake {
     bool begun;                  /* it counts towards the lane's limit */
 };
 
-/* Prepares the handshake of a peer, "ip:port" or "[ip6]:port". Call in the main thread, which alone
- * may compute hashes. */
+/* Initializes a handshake, and chooses its lane by the address of the peer, "ip:port" or
+ * "[ip6]:port"; of an IPv6 address the first 64 bits count. For the main thread, which alone may
+ * compute keyed hashes. */
 void handshake_init(struct handshake *handshake, const char *peer);
 
-/* Makes the lanes. At most `most` handshakes of each are in progress. */
+/* Makes the lanes, each of which has at most `most` handshakes in progress. */
 struct handshakes *handshakes_new(unsigned most);
 void handshakes_free(struct handshakes *handshakes); /* after all connections */
 
 /* Puts the connection, which has received input, at the end of its lane. No effect if it waits
  * already. O(1). */
 void handshakes_wait(struct handshakes *handshakes, struct handshake *handshake);
-/* Can a connection continue? */
+/* Would handshakes_next return a handshake? */
 bool handshakes_any(const struct handshakes *handshakes);
-/* Removes and returns the next handshake to continue, or NULL. O(1). */
+/* Returns the next handshake to continue with handshake_step, which then no longer waits. NULL if
+ * none waits, or if all that wait must first see others of their lane end. O(1). */
 struct handshake *handshakes_next(struct handshakes *handshakes);
 /* Removes the connection from its lane, and from the count of its handshakes in progress. Call when
  * the handshake or the connection ends. No effect after the handshake. */
 void handshakes_end(struct handshakes *handshakes, struct handshake *handshake);
 
-/* Does poll report this event without waiting? POLLRDHUP means that the peer has shut down its
- * sending side. */
+/* Does poll report this event, an error or a hang-up without waiting? POLLRDHUP means that the peer
+ * has shut down its sending side. */
 bool socket_polls(int fd, short event);
 
 enum shaken { SHAKEN_DONE, SHAKEN_WAITS, SHAKEN_REFUSED, SHAKEN_CLOSED };
-/* Continues the handshake of the connection on this socket. *conn stays NULL until the first TLS
- * record has arrived whole, so that a peer that sends less costs no memory of OpenSSL.
- * SHAKEN_REFUSED sets `why`. SHAKEN_CLOSED means that the connection has ended before its first
- * byte. */
+/* Continues a handshake that handshakes_next has returned, on this socket. *conn stays NULL until
+ * the first TLS record has arrived whole, so that a peer that sends less costs no memory of
+ * OpenSSL.
+ *
+ * SHAKEN_DONE: *conn is ready. SHAKEN_WAITS: call handshakes_wait once the socket is ready again,
+ * for writing if tls_wants_write. SHAKEN_REFUSED, for the reason in `why`, or SHAKEN_CLOSED, if the
+ * connection was lost before its first byte: close the connection. */
 enum shaken handshake_step(struct handshakes *handshakes, struct handshake *handshake,
                            struct tls *tls, int fd, struct tls_connection **conn,
                            char why[HANDSHAKE_WHY]);

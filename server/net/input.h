@@ -44,29 +44,31 @@ static inline size_t input_capacity(const struct input *input)
 size_t input_memory(const struct input *input);
 
 /* Makes room for `room` bytes at the end. `ahead` is the number of bytes that the sender has
- * announced: the buffer may grow for all of them at once. Returns false if memory runs out. */
+ * announced: once a megabyte has arrived, the buffer grows for all of them at once. Returns false
+ * if memory runs out. */
 bool input_reserve(struct input *input, size_t room, size_t ahead);
-/* Call when this many bytes were written into the reserved room. */
+/* Counts this many bytes, written into the reserved room, as arrived. */
 void input_added(struct input *input, size_t len);
 bool input_append(struct input *input, const char *data, size_t len); /* false if memory runs out */
-/* Removes bytes from the front, and the big argument with them. */
+/* Removes `used` bytes of requests from the front and, unless that is 0, the big argument. */
 void input_consume(struct input *input, size_t used);
 
 /* ---- a big argument -------------------------------------------------------------------------- */
 
-/* Moves the argument that the reader is reading into a block of its own, once enough of it has
- * arrived. `wants` is the number of bytes that the argument lacks. Returns false if memory runs
- * out. */
+/* Moves the argument that the reader is reading into a block of its own, if a megabyte of it has
+ * arrived; otherwise has no effect. `wants` is the result of resp_reader_wants. Returns false if
+ * memory runs out. */
 bool input_lift(struct input *input, struct resp_reader *reader, size_t wants);
 /* input_big_wants returns the number of bytes that the big argument lacks: 0 if it is complete or
- * there is none. input_big_room returns the address at which these bytes belong. */
+ * there is none. If there is one, input_big_room returns the address at which to store these bytes,
+ * and input_big_added counts those that were stored. */
 static inline size_t input_big_wants(const struct input *input)
 {
     return input->big != NULL ? input->big->len - input->big_len : 0;
 }
 char *input_big_room(const struct input *input);
 void input_big_added(struct input *input, size_t len);
-/* Puts the big argument in its place among the arguments of the first request. */
+/* Sets the item of `argv`, the arguments of the first request, that is the big argument, if any. */
 void input_place_big(const struct input *input, struct bytes *argv);
 /* Copies a big argument back between the other bytes, so that its request can be parsed again.
  * If memory runs out, loses the argument and returns false. */

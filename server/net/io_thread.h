@@ -68,9 +68,10 @@ struct io_link {
 
 /* Starts a thread; the link is borrowed. Returns NULL with errno if it can't be started. */
 struct io_thread *io_thread_start(struct io_link *link);
-/* Waits until the thread has ended, and frees it. Call after ORDER_STOP. */
+/* Waits until the thread has carried out ORDER_STOP, which must have been given, and frees it. */
 void io_thread_join(struct io_thread *thread);
-/* Call in the main thread before the first socket with TLS. `most`: see handshakes_new. */
+/* Makes the thread's lanes for handshakes, with `most` as for handshakes_new, unless it has them.
+ * For the main thread, before a socket with TLS. */
 void io_thread_prepare_tls(struct io_thread *thread, unsigned most);
 
 /* ---- a socket -------------------------------------------------------------------------------- */
@@ -118,7 +119,7 @@ struct served {
     TAILQ_ENTRY(served) same_thread, stalling, reading_on, posting;
 };
 
-/* Call before ORDER_ADD with a connected, non-blocking socket; `tls` is NULL for a plain one.
- * `peer` is as for handshake_init. */
+/* Initializes a connected, non-blocking socket, before ORDER_ADD passes it to the thread. `tls` is
+ * NULL for a plain one; `peer` is as for handshake_init. */
 void served_init(struct served *socket, struct io_thread *thread, int fd, struct tls *tls,
                  const char *peer);

@@ -41,11 +41,12 @@ struct io_threads *io_threads_new(struct loop *loop, unsigned count,
                                   void (*happened)(void *owner, const struct io_news *news));
 /* Tries once to send the bytes written, closes all sockets and ends the threads. */
 void io_threads_free(struct io_threads *threads);
-/* Call at the end of a turn: makes new orders and freed space visible to the threads, and wakes
- * those that need it. */
+/* Makes new orders and freed space visible to the threads, and wakes those that need it. Until this
+ * call, at the end of a turn, they may wait. */
 void io_threads_turn(struct io_threads *threads);
 
-/* Passes a connected, non-blocking socket to one of the threads. The peer as in handshakes.h. */
+/* Passes a connected, non-blocking socket to the thread with the fewest sockets. `tls` and `peer`
+ * are as for served_init; `owner` is for `happened`. */
 struct io_socket *io_socket_new(struct io_threads *threads, int fd, struct tls *tls,
                                 const char *peer, void *owner);
 /* Closes the socket; unsent bytes are lost. No more events follow. */
@@ -59,17 +60,18 @@ ssize_t io_socket_write(struct io_socket *socket, const struct iovec *chunks, in
 void io_socket_make_room(struct io_socket *socket);
 /* Has the kernel accepted all bytes that were written? If not, IO_WRITABLE follows once it has. */
 bool io_socket_is_flushed(struct io_socket *socket);
-/* Ends sending, then reads and discards some of what the peer has sent meanwhile. The reason: if a
- * socket is closed with unread input, the kernel resets the connection, and the peer may lose the
- * last bytes that we sent. Call when the socket is flushed; io_socket_free must follow. */
+/* Makes the thread end sending, then read and discard some of what the peer still sends. The
+ * reason: if a socket is closed with unread input, the kernel resets the connection, and the peer
+ * may lose the last bytes that we sent. The socket must be flushed; io_socket_free must follow. */
 void io_socket_shut(struct io_socket *socket);
 
-/* Call when the owner has read these bytes: more may arrive. */
+/* Counts `len` bytes of IO_BYTES as processed by the owner: while too many are not, the thread
+ * reads no more. */
 void io_socket_read(struct io_socket *socket, size_t len);
 /* Tells the thread whether the owner wants bytes. For an anonymous owner, which has not logged in,
  * the thread reads fewer bytes at a time and accepts fewer unsent ones. */
 void io_socket_want(struct io_socket *socket, bool on, bool anonymous);
-/* Could its handshake continue, except that it must wait for its turn? */
+/* Does its handshake have input, but have to wait for its turn? */
 bool io_socket_waits_to_shake(const struct io_socket *socket);
 /* Returns the memory of a socket. The TLS state and unsent bytes of an anonymous owner are not
  * included: shared.h counts them, because threads allocate them without telling the owner. */

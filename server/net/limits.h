@@ -68,14 +68,16 @@ void all_limits_free(struct all_limits *all); /* after all connections */
 /* The session is borrowed. */
 void limits_init(struct limits *limits, struct all_limits *all, struct session *session);
 void limits_drop(struct limits *limits);
-/* Makes expiry wait no longer for the client. Call when the connection is to be closed at the end
- * of the turn. */
+/* Makes expiry wait no longer for the client. For a connection that is to be closed at the end of
+ * the turn: nobody will read its output. */
 void limits_end(struct limits *limits);
 
 /* ---- before AUTH ----------------------------------------------------------------------------- */
 
+/* Must a client that has not authenticated do so first? See limits_is_anon. */
 bool limits_must_log_in(const struct limits *limits);
-/* Must the client authenticate first? Inline, because the answer is no for most requests. */
+/* Must the client authenticate before anything else? Inline, because the answer is no for most
+ * requests. */
 static inline bool limits_is_anon(const struct limits *limits)
 {
     return !limits->session->authenticated && limits_must_log_in(limits);
@@ -83,17 +85,17 @@ static inline bool limits_is_anon(const struct limits *limits)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* Updates the totals. Call when the memory or the authentication of the connection has changed.
+/* Update the connection's part of the totals after a change of its memory or authentication.
  * limits_count is inline because each request calls it, while most connections are not counted. */
 void limits_count_now(struct limits *limits);
 static inline void limits_count(struct limits *limits)
 {
     if (limits->counts || !limits->session->authenticated) limits_count_now(limits);
 }
-/* Call to exempt the connection from maxmemory-clients. */
+/* From the next limits_count on, maxmemory-clients does not close the connection. */
 void limits_exempt(struct limits *limits);
-/* Was maxmemory-clients turned on or off since the last call? Then call limits_recount for each
- * connection. */
+/* Was maxmemory-clients turned on or off since the last call? If so, the totals are wrong until
+ * limits_recount was called for each connection. */
 bool all_limits_switched(struct all_limits *all);
 void limits_recount(struct limits *limits);
 /* If all connections together exceed maxmemory-clients, chooses one of the largest to close: logs
@@ -109,25 +111,29 @@ void limits_check_input(struct limits *limits, size_t len);
 
 /* ---- unread output --------------------------------------------------------------------------- */
 
-/* Call before a request runs: replies beyond the hard limit are cut off. */
+/* Makes the session's output drop replies beyond the hard limit of its class. Before each request,
+ * because subscriptions and CONFIG SET change that limit. */
 void limits_bound_output(struct limits *limits);
 /* Closes and logs a client whose unread replies reach the hard limit of its class, or were lost for
  * lack of memory. If they reach only the soft limit, arms the timer that closes it later. */
 void limits_check_output(struct limits *limits);
-/* Call after requests: does what limits_check_output does. Also pauses a client with more than 64
- * MiB of unread replies (WAIT_OUTPUT) until half of them are sent. */
+/* Does what limits_check_output does, and also pauses a serving client with more than 64 MiB of
+ * unread replies (WAIT_OUTPUT) until half of them are sent. For use between requests. */
 void limits_check_unread(struct limits *limits);
 /* Is more output unread than an unauthenticated client may leave? */
 bool limits_anon_is_full(const struct limits *limits);
-/* Call after sending; `blocked` means that the socket did not accept all output. Closes an
- * unauthenticated client that leaves too much of it unread, and then returns false. */
+/* Updates the totals and the soft limit after sending; `blocked` means that the socket did not
+ * accept all output. Closes an unauthenticated client that leaves too much of it unread, and then
+ * returns false. */
 bool limits_note_sent(struct limits *limits, bool blocked);
 /* Has the client read enough to end WAIT_OUTPUT? */
 bool limits_may_resume(const struct limits *limits);
 
 /* ---- failed logins --------------------------------------------------------------------------- */
 
-/* Call when a login failed: delays its reply, and everything after it, longer with each failure. */
+/* limits_login_failed delays the reply to a failed login, and everything after it, for 50 ms, and
+ * twice as long after each further failure, up to 3.2 s. limits_login_done, for a successful login,
+ * starts again with 50 ms. */
 void limits_login_failed(struct limits *limits);
 void limits_login_done(struct limits *limits);
 /* Must its replies wait for the end of the penalty? */
@@ -139,6 +145,7 @@ bool limits_has_penalty(const struct limits *limits);
 struct limits_tally {
     size_t classed, counted;
 };
-/* Asserts that the connection agrees with its session, and adds it to the tally. */
+/* Asserts that the connection agrees with its session, and adds it to the tally, which
+ * all_limits_check compares with the totals. */
 void limits_check(const struct limits *limits, struct limits_tally *tally);
 void all_limits_check(const struct all_limits *all, const struct limits_tally *tally);

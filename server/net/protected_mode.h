@@ -5,7 +5,7 @@
 #include "conf/conf.h"
 #include "server/engine/acl/acl.h"
 
-/* The peer is "ip:port" or "[ip6]:port". */
+/* Is the peer, "ip:port" or "[ip6]:port", a loopback address? */
 bool peer_is_loopback(const char *peer);
 /* Returns the error line for a client that may not connect, or NULL if it may. `acl` is NULL for a
  * server without users. */

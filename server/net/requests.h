@@ -99,12 +99,12 @@ struct requests_room {
     char *data;
     size_t size;
 };
-/* Returns where to read the next bytes to; ROOM_NONE means not now. After any other kind, read
- * before the next call of any function here. The session's state must allow input. May close the
- * session for lack of memory. */
+/* Returns where to read the next bytes to. ROOM_NONE means not now: requests that were read must
+ * run first, or the session was closed for lack of memory. After any other kind, read before the
+ * next call of any function of this file. The session's state must allow input. */
 struct requests_room requests_room(struct requests *requests);
-/* Call when this many bytes were read into the room. Their requests run at the end of the turn if
- * the session is serving. Otherwise the bytes stay in the connection's input. */
+/* Takes `len` bytes that were read into the room. Complete requests in them run at the end of the
+ * turn if the session is serving; otherwise the bytes stay in the connection's input. */
 void requests_got(struct requests *requests, const struct requests_room *room, size_t len);
 /* Were the bytes just read the first that the connection has sent? */
 bool requests_are_first(const struct requests *requests);
@@ -115,17 +115,20 @@ struct session *all_requests_next_to_read(struct all_requests *all);
 
 /* Runs the requests that were read in this turn. */
 void all_requests_run(struct all_requests *all);
-/* Do requests of this turn run, or are some still to run? */
+/* Is one of the connection's requests running, or must some still run in this turn? */
 static inline bool requests_are_busy(const struct requests *requests)
 {
     return requests->state == REQUESTS_ARRIVED || requests->state == REQUESTS_SUSPENDED;
 }
-/* Call when the session may serve again: schedules the requests in its input for the next turn. */
+/* Schedules the requests in the session's input for the next turn. No effect unless the session is
+ * serving. */
 void requests_wake(struct requests *requests);
-/* Ends a wait that net/ itself began. */
+/* Ends a wait that net/ itself began (WAIT_PAUSE or WAIT_PENALTY), and schedules the requests in
+ * the session's input for the next turn. */
 void requests_continue(struct requests *requests);
 /* If the pause is over, lets all paused sessions continue; otherwise arms the timer for its end. */
 void all_requests_check_pause(struct all_requests *all);
+/* No longer lists the session as paused: for the end of a wait that requests_owner.pause began. */
 void requests_forget_pause(struct requests *requests);
 size_t all_requests_paused(const struct all_requests *all);
 
@@ -135,12 +138,12 @@ struct session *all_requests_suspend(struct all_requests *all);
 struct session *all_requests_resume(struct all_requests *all);
 bool all_requests_are_suspended(const struct all_requests *all);
 struct session *all_requests_running(const struct all_requests *all); /* NULL if there is none */
-/* Returns the number of the running request, or of the last one. */
+/* Returns the number of requests begun so far, without those in turns inside another request. */
 uint64_t all_requests_number(const struct all_requests *all);
 
 /* ---- time and memory ------------------------------------------------------------------------- */
 
-/* Sets the monotonic time at which connections count as active until the next request runs. */
+/* Sets the monotonic time that requests_touch notes. Each request that runs sets it as well. */
 void all_requests_set_time(struct all_requests *all, int64_t usec);
 void requests_touch(struct requests *requests); /* the connection is active */
 int64_t requests_active_usec(const struct requests *requests);

@@ -59,13 +59,15 @@ struct all_transports *all_transports_new(struct loop *loop, struct tls *tls,
 void all_transports_free(struct all_transports *all); /* after all connections */
 /* Returns false with errno if a thread can't be started. */
 bool all_transports_start_threads(struct all_transports *all, unsigned count);
-/* Passes this turn's orders to the threads, if there are any. Call at the end of a turn. */
+/* Passes this turn's orders to the threads, if there are any. Until this call, at the end of a
+ * turn, bytes written to a thread's sockets may wait. */
 void all_transports_turn(struct all_transports *all);
 struct tls *all_transports_tls(const struct all_transports *all); /* NULL while TLS is off */
 void all_transports_use_tls(struct all_transports *all, struct tls *tls);
 
-/* Takes over a connected, non-blocking socket. `peer` is as for handshake_init, `anonymous` as for
- * transport_want. Calls `lost` if the socket can't be watched. */
+/* Takes over a connected, non-blocking socket: transport_close closes it. `peer` is as for
+ * handshake_init, `anonymous` as for transport_want. Calls `lost` if the socket can't be
+ * watched. */
 void transport_open(struct transport *transport, struct all_transports *all, int fd, bool is_tls,
                     const char *peer, bool anonymous);
 void transport_close(struct transport *transport);
@@ -74,8 +76,8 @@ void transport_close(struct transport *transport);
  * EAGAIN means nothing now, or a failure that `lost` has already reported. */
 ssize_t transport_read(struct transport *transport, void *to, size_t size);
 ssize_t transport_write(struct transport *transport, const struct iovec *chunks, int count);
-/* If the transport holds input that poll does not report, and the owner takes input, calls
- * `readable` in the next turn. */
+/* If the transport holds input that poll does not report, and the owner takes input, makes the next
+ * turn call `readable`. For an owner that has not read all input. */
 void transport_read_on(struct transport *transport);
 /* Sets whether the transport calls `readable` when there is input, and `writable` when it can
  * accept more output. `anonymous` means that the client has not logged in: a thread then buffers
@@ -84,20 +86,21 @@ void transport_want(struct transport *transport, bool input, bool room, bool ano
 bool transport_waits_for_room(const struct transport *transport);
 /* Has the kernel accepted all bytes that were written? If not, `writable` follows once it has. */
 bool transport_is_flushed(struct transport *transport);
-/* Ends sending, so that the peer receives the last bytes: call when the transport is flushed and
- * before transport_close. Reads and discards some input: if a socket is closed with unread input,
- * the kernel resets the connection, and the peer may lose the last bytes. */
+/* Ends sending before transport_close, so that the peer receives the last bytes. The transport must
+ * be flushed. Reads and discards some input: if a socket is closed with unread input, the kernel
+ * resets the connection, and the peer may lose the last bytes. */
 void transport_finish(struct transport *transport);
 /* Waits until the socket accepts output. For the end of the server, when `writable` is no longer
  * called. */
 void transport_make_room(struct transport *transport);
 
 bool transport_is_encrypted(const struct transport *transport);
-/* Does its handshake have input, but have to wait for its turn? If so, do not read it. */
+/* Does its handshake have input, but have to wait for its turn? Then the owner must not read it. */
 bool transport_waits_to_shake(const struct transport *transport);
-/* Refuses the connection if its handshake takes too long, or if its peer has closed while it waits
- * for its turn. No effect after the handshake. Call about once a second with the time since the
- * connection was opened. */
+/* Refuses the connection if its handshake takes too long (HANDSHAKE_SECONDS, in a lane
+ * HANDSHAKE_LANE_SECONDS), or if its peer has closed while it waits for its turn. No effect after
+ * the handshake. For a timer of about a second; age_usec is the time since the connection was
+ * opened. */
 void transport_check_handshake(struct transport *transport, int64_t age_usec);
 /* Has the peer closed the connection, even if nothing has read that yet? */
 bool transport_peer_has_gone(const struct transport *transport);

@@ -15,18 +15,21 @@ enum { TLS_NAME_SIZE = 256 }; /* a common name with its NUL; longer ones are not
 
 enum tls_progress { TLS_DONE, TLS_WAITS, TLS_CLOSED, TLS_FAILED };
 
-/* Opens TLS over a socket with the current settings. `tls` must outlive the connection, and closing
- * the socket remains the caller's task, after tls_close. Returns NULL if memory runs out. */
+/* Opens the server's side of TLS over a socket, with the current settings; tls_shake_hands then
+ * makes the handshake. `tls` must outlive the connection. The caller closes the socket itself,
+ * after tls_close. Returns NULL if memory runs out. */
 struct tls_connection *tls_open(struct tls *tls, int fd);
-/* Opens the client's side of a connection, as tls_open does the server's. Also returns NULL if
- * tls-replication is off and neither tls-client-cert-file nor tls-client-key-file is set: then
- * there are no settings for connections to other servers. */
+/* Opens the client's side in the same way. Also returns NULL if tls-replication is off and neither
+ * tls-client-cert-file nor tls-client-key-file is set: then there are no settings for connections
+ * to other servers. */
 struct tls_connection *tls_connect(struct tls *tls, int fd);
 /* Sends close_notify if the connection works, and frees it. NULL is allowed. */
 void tls_close(struct tls_connection *conn);
 
-/* Continues the handshake. One step may compute a signature, which takes from 30 us to some
- * milliseconds, depending on the key. After TLS_FAILED, tls_fault returns the reason. */
+/* Continues the handshake. TLS_DONE: it is complete. TLS_WAITS: call again when the socket is ready
+ * (tls_wants_write). TLS_CLOSED: the peer has ended it. TLS_FAILED: tls_fault returns the reason.
+ * One step may compute a signature, which takes from 30 us to some milliseconds, depending on the
+ * key. */
 enum tls_progress tls_shake_hands(struct tls_connection *conn);
 
 /* Like recv and send, for use after the handshake. Return -1 with EAGAIN, or with EPROTO if the

@@ -16,11 +16,10 @@ struct tls;
 
 enum { TLS_WHY_SIZE = 2048 }; /* bytes for the reasons of all invalid options */
 
-/* Makes OpenSSL allocate through mem.h, so that its memory counts in used_memory. Call before
- * anything uses OpenSSL, even to hash a password: afterwards OpenSSL refuses a new allocator. */
+/* Makes OpenSSL allocate through mem.h, so that its memory counts in used_memory. Without effect
+ * once OpenSSL has allocated anything, even to hash a password. */
 void tls_count_memory(void);
-/* Call before other threads use OpenSSL: allows any thread to allocate and free OpenSSL's
- * memory. */
+/* Allows any thread to allocate through OpenSSL; before this call only the main thread may. */
 void tls_share_memory(void);
 
 /* Does tls-port, metrics-tls or tls-replication require TLS? */
