@@ -66,9 +66,8 @@ void journal_free(struct journal *journal); /* without writing anything */
  * states it, unless an earlier record of the segment does. Takes ownership of `fd`, or fails with
  * an errno. */
 int journal_open(struct journal *journal, int fd, uint32_t id, const struct journal_end *end);
-/* Notes which end this segment continues: the end must be synced, and a length of 0 means none. The
- * first record of the segment states it, so the call has no effect once the segment contains a
- * record. */
+/* Sets the end that this segment continues, which its first record states; a length of 0 means
+ * none. The bytes before that end must be synced. No effect if the segment contains records. */
 void journal_follow(struct journal *journal, const struct journal_end *before);
 
 /* Call before journal_close, so that closing does not wait for the medium: writes all complete
@@ -77,8 +76,8 @@ void journal_follow(struct journal *journal, const struct journal_end *before);
  * next journal_sync_done. Returns false once everything is synced or has failed. */
 bool journal_settle(struct journal *journal, int64_t now);
 bool journal_settles(
-    const struct journal *journal);           /* do records stay in memory for that reason? */
-void journal_resume(struct journal *journal); /* the next flush writes them */
+    const struct journal *journal);           /* do records stay in memory until journal_resume? */
+void journal_resume(struct journal *journal); /* the next flush writes records again */
 
 /* Writes and syncs everything, waits for the sync, and closes the file. Returns 0, or an errno if
  * some bytes are not on the medium. */
@@ -92,12 +91,14 @@ void journal_end_record(struct journal *journal);
 
 /* Call at the end of each turn: writes all complete records, and requests a sync if one is due. If
  * a record is longer than 1 MiB, it and the records after it are written in parts, one part in each
- * call. Writes nothing while records must stay in memory, and drops them in JOURNAL_NEEDS_BASE (the
- * states in journal.c). `now` is monotonic, in microseconds. Returns the number of microseconds
- * after which the next call is needed even without a turn, or -1. */
+ * call. Writes nothing while records must stay in memory (the states in journal.c). In
+ * JOURNAL_NEEDS_BASE drops them, unless a restart keeps them. `now` is monotonic, in microseconds.
+ * Returns the number of microseconds after which the next call is needed even without a turn, or
+ * -1. */
 int64_t journal_flush(struct journal *journal, int64_t now);
-/* Requests a sync of the written bytes, unless one was requested already or the mode is
- * JOURNAL_SYNC_NEVER. Call before other slow disk operations. */
+/* Requests a sync of the written bytes at once, before it is due, so that slow operations of the
+ * caller on the same medium do not delay it. No effect if they are all requested already, with
+ * JOURNAL_SYNC_NEVER, or while the journal can't write to its segment. */
 void journal_sync_now(struct journal *journal, int64_t now);
 
 /* Returns a descriptor to watch: when it is readable, call journal_sync_done. `now` is as for
@@ -136,10 +137,12 @@ int journal_rotate(struct journal *journal, int fd, uint32_t id);
  * because the base will contain all changes so far. Later records are kept in memory for the new
  * segment, which will have this ID. */
 void journal_restart_begin(struct journal *journal, uint32_t id);
-/* Call when the base has failed: the next flush drops the records that were kept. */
+/* Ends a restart whose base has failed: the journal needs a base again, and the next flush drops
+ * the records that were kept. No effect unless it is restarting. */
 void journal_restart_cancel(struct journal *journal);
-/* Call when the manifest lists the new base and the new segment: returns to JOURNAL_OK. Returns 0
- * and takes ownership of `fd`, or EBUSY: then try again after the next journal_sync_done. */
+/* Ends a restart: returns to JOURNAL_OK and writes the kept records to `fd`, the new segment. The
+ * manifest must list the new base and this segment. Returns 0 and takes ownership of `fd`; or EBUSY
+ * while the thread closes an earlier segment: then try again after the next journal_sync_done. */
 int journal_restart_end(struct journal *journal, int fd);
 /* Enters JOURNAL_NEEDS_BASE from any state, because the data will be replaced. */
 void journal_need_base(struct journal *journal);

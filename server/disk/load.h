@@ -43,8 +43,11 @@ struct load {
     bool cuts_torn_end;         /* cut off a torn end in the file itself */
 };
 
-/* Loads what a start must load. On failure, returns false with the reason in `why`. */
+/* Loads the data with which a start begins, as the options say: the journal, a snapshot, an import,
+ * or no data. On failure, returns false with the reason in `why`; the store may then contain a part
+ * of the data. */
 bool load_at_start(struct load *load);
-/* Load the journal's files, or a snapshot, again. Fail as load_at_start does. */
+/* For a reload: load all of the journal's files, or the snapshot at this path. Fail as
+ * load_at_start does. */
 bool load_journal_again(struct load *load);
 bool load_snapshot_again(struct load *load, const char *path);

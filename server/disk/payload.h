@@ -27,7 +27,8 @@ struct payload;
  * runs out. O(n) */
 struct payload *payload_new(const struct object *object);
 void payload_free(struct payload *payload);
-/* Calls `take` with the payload of a value, or not at all if out of memory. O(n) */
+/* Calls `take` once with the payload of a value, which is valid only during the call; or not at all
+ * if memory runs out. O(n) */
 void payload_pass(const struct object *object, void (*take)(void *ctx, struct bytes payload),
                   void *ctx);
 struct bytes payload_bytes(const struct payload *payload); /* borrowed */

@@ -24,9 +24,9 @@ void persist_free(struct persist *persist);
 /* Loads the data files, or imports files of Redis, and opens the journal. On failure returns false
  * with the reason and advice in `why`. */
 bool persist_start(struct persist *persist, char *why, size_t size);
-/* Call at the end of the server: writes and syncs the journal and, if the journal needs a base,
- * writes that. No effect while data is being loaded. On failure returns false with the reason in
- * `why`. */
+/* Ends the journal when the server ends: writes and syncs it, or writes a base if the journal needs
+ * one. No effect while data is being loaded. On failure returns false with the reason in `why`; the
+ * next start may then lack the last changes. */
 bool persist_stop(struct persist *persist, char *why, size_t size);
 
 /* Returns the position in a replication stream that the loaded data has, or NULL if unknown. */
@@ -34,13 +34,15 @@ const struct stream_position *persist_loaded_position(const struct persist *pers
 
 /* ---- every turn ---- */
 
-bool persist_listens(const struct persist *persist); /* the journal is on */
+/* Is the journal on, so that persist_effect must receive each effect? */
+bool persist_listens(const struct persist *persist);
 void persist_effect(struct persist *persist, const struct effect *effect);
-/* Call at the end of the transaction. Returns the position after it. */
+/* Call after a transaction whose effects persist_effect has received: all of them will be in one
+ * record. Returns the position after them: the transaction may be acknowledged once
+ * persist_safe_position() has reached it. */
 uint64_t persist_commit(struct persist *persist);
-/* Call before a transaction during which turns may run (persist_turn_inside). Ends the record of
- * the earlier transactions, so that those turns can write it: no record can be ended while a
- * transaction is open. */
+/* Ends the record of the transactions so far, so that persist_turn_inside can write it during the
+ * next transaction: no record can be ended while a transaction is open. */
 void persist_end_record(struct persist *persist);
 /* Writes the position in the replication stream into a record of its own if it is at least this
  * many bytes beyond that of the last record, or in another stream: PING or PUBLISH can move the
@@ -50,12 +52,12 @@ void persist_mark_position(struct persist *persist, uint64_t bytes);
 /* Writes the journal's complete records, and starts snapshots and rewrites that are due. Call at
  * the end of each turn, after all changes and before replies are sent. */
 void persist_turn(struct persist *persist);
-/* Call instead of persist_turn in a turn inside a request, while its transaction is open: writes
- * the records of earlier transactions and starts no task. */
+/* Does the part of persist_turn that is possible inside a request, while its transaction is open:
+ * writes the records of earlier transactions, but starts no task. */
 void persist_turn_inside(struct persist *persist);
 void persist_second(struct persist *persist); /* about once a second: save points, growth */
-/* Would persist_configure and persist_move wait, because the thread that creates and removes files
- * is at work? */
+/* Would persist_configure and persist_move block the loop, because the thread that creates and
+ * removes files is at work? If so, call them after files_done. */
 bool persist_has_to_wait(const struct persist *persist);
 /* Call before persist_configure, with the new value of appendonly. Returns true if
  * persist_configure would wait for the disk: to create a new journal's first file, or to sync the
@@ -63,7 +65,8 @@ bool persist_has_to_wait(const struct persist *persist);
  * changes stay in memory, and their replies wait. These changes are written if persist_configure
  * does not follow within two turns. */
 bool persist_prepare(struct persist *persist, bool appendonly);
-/* Applies changed options. Returns false if the journal could not be started. */
+/* Applies changed options: turns the journal on or off, and sets how often it syncs. Returns false
+ * if the journal could not be started; the reason is logged. */
 bool persist_configure(struct persist *persist);
 
 /* Changes the folder of the data, which becomes the working directory of the process. Returns 0, or

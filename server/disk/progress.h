@@ -10,7 +10,8 @@ struct progress {
     int64_t began_usec, logged_usec; /* monotonic */
 };
 
-/* Begins a task with this total of work. `what` is borrowed. */
+/* Begins a task. `total` is the work to do, in any unit; the caller increases `done` up to it.
+ * `what` is borrowed. */
 void progress_begin(struct progress *progress, const char *what, uint64_t total, int64_t now_usec);
 
 struct progress_report {
@@ -21,5 +22,6 @@ struct progress_report {
 };
 struct progress_report progress_report(const struct progress *progress, int64_t now_usec);
 
-/* Logs the progress at most every five seconds, beginning five seconds after the start. */
+/* Call often during the task: logs the progress at most every five seconds, beginning five seconds
+ * after the start, and only once the time left can be estimated. */
 void progress_log(struct progress *progress, int64_t now_usec);

@@ -106,7 +106,8 @@ bool rewrite_restarts(const struct rewrite *rewrite);
 
 bool rewrite_has_thread(const struct rewrite *rewrite); /* does it work? */
 void rewrite_await(struct rewrite *rewrite);            /* waits until the step has ended */
-/* Returns the manifest. While the thread works, only the thread may use it. */
+/* Returns the manifest. While the thread works, only the thread may use it: call rewrite_await
+ * first. */
 struct manifest *rewrite_manifest(struct rewrite *rewrite);
 
 /* ---- a rewrite ---- */
@@ -128,11 +129,13 @@ bool rewrite_drop(struct rewrite *rewrite);
 
 /* ---- turning the journal on and off ---- */
 
-/* Begins TRY. Call in IDLE. */
+/* Begins TRY: the thread finds out whether a journal can be created, before the caller turns it on.
+ * Only allowed in IDLE. */
 void rewrite_begin_try(struct rewrite *rewrite);
-/* Returns the result of TRY, 0 or an errno. If TRY was not begun, does the same at once. */
+/* Ends TRY, waiting for it, and returns 0 or the errno that prevents a journal. Without TRY makes
+ * the same attempt in this thread. */
 int rewrite_end_try(struct rewrite *rewrite);
-void rewrite_begin_note(struct rewrite *rewrite); /* waits for the step before */
+void rewrite_begin_note(struct rewrite *rewrite); /* NOTE; waits for the step before */
 
 /* A base that is written without a child, by `write`. `blank` says that the store has no keys; the
  * manifest records this. */
@@ -145,9 +148,10 @@ struct rewrite_now {
  * returning. Returns 0 or an errno. */
 int rewrite_first_now(struct rewrite *rewrite, struct journal *journal,
                       const struct rewrite_now *now);
-/* As rewrite_first_now, but opens no journal: for one that was closed without a base. */
+/* Writes and lists a base in the same way, but opens no journal: keeps the data of a journal that
+ * was closed while it needed a base. Returns 0 or an errno. */
 int rewrite_last_now(struct rewrite *rewrite, const struct rewrite_now *now);
-/* Removes files of an old journal at once. */
+/* Does what SWEEP does in this thread, before returning. Logs errors. */
 void rewrite_sweep_now(struct rewrite *rewrite);
 
 /* Asserts what the table above says. `journal` is NULL if it is off. */

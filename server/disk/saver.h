@@ -31,7 +31,7 @@ void saver_free(struct saver *saver);
 /* Returns the rewrite, for other work in the journal's folder. */
 struct rewrite *saver_rewrite(struct saver *saver);
 
-/* Call when the store was loaded: its changes count as saved. */
+/* Treats the store, which was just loaded, as saved: save points count only later changes. */
 void saver_loaded(struct saver *saver);
 
 /* ---- every turn; `journal` is NULL if it is off ---- */
@@ -44,7 +44,8 @@ void saver_turn(struct saver *saver, struct journal *journal);
  * rewrite if `has_grown` says that the journal has grown enough and the last rewrite ended long
  * enough ago. */
 void saver_second(struct saver *saver, bool has_grown);
-/* Has FLUSHALL emptied the store since saver_save_flushed or saver_loaded was last called? */
+/* Has FLUSHALL emptied the store since saver_save_flushed or saver_loaded was last called? Then
+ * saver_save_flushed is due. */
 bool saver_sees_flush(const struct saver *saver);
 /* After FLUSHALL: with save points, writes a snapshot at once, as Redis does. */
 void saver_save_flushed(struct saver *saver);
@@ -64,13 +65,16 @@ bool saver_is_busy(const struct saver *saver);
 enum persist_outcome saver_begin_rewrite(struct saver *saver, bool journal_is_on);
 /* Schedules a rewrite, even while another one runs. */
 void saver_schedule_rewrite(struct saver *saver);
-/* Makes a failed rewrite be tried again now, not at its time. */
+/* Forgets the delay after a failed rewrite: if the journal needs a base, the next saver_turn begins
+ * it. Call after giving up the journal's segment (journal_give_up_segment). */
 void saver_hurry_rewrite(struct saver *saver);
 /* Cancels a rewrite whose journal was closed, or whose data was replaced. */
 void saver_drop_rewrite(struct saver *saver);
-/* Opens the journal at once, with a base of the store and an empty segment. 0 or an errno. */
+/* Opens a new journal before returning, with a base of the store and an empty segment. Returns 0 or
+ * an errno. */
 int saver_begin_journal(struct saver *saver, struct journal *journal);
-/* At once writes a base after the journal was closed without one. Returns 0 or an errno. */
+/* Writes a base before returning, for a journal that was closed while it needed one. Returns 0 or
+ * an errno. */
 int saver_write_last_base(struct saver *saver);
 
 /* Sets the fields of persist_report about snapshots, rewrites and the child. */

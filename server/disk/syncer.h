@@ -21,7 +21,8 @@ void syncer_free(struct syncer *syncer); /* stops the thread first if needed */
 
 int syncer_fd(const struct syncer *syncer); /* readable while there is a report to take */
 
-/* Requests a sync of everything that `fd` holds now, up to `position`. */
+/* Requests a sync of the file. Once everything that it holds now is synced, a report's `synced` is
+ * `position` or that of a later request. */
 void syncer_ask(struct syncer *syncer, int fd, uint64_t position);
 
 /* Requests that `len` bytes of blocks be allocated at `from`, before any sync that waits. Reports
@@ -45,4 +46,6 @@ struct syncer_report {
     bool retired;    /* the retired file needs nothing more from the caller */
     int error;       /* errno of a sync; no other sync runs until this report was taken */
 };
+/* Returns what has happened since the last call; all zero if nothing has. After an error, the sync
+ * that waits is dropped. */
 struct syncer_report syncer_take(struct syncer *syncer);

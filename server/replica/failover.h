@@ -59,19 +59,24 @@ enum failover_target {
 /* Looks up the replica at goal->host and goal->port. If goal->host is the replica's address in
  * another notation, replaces it by the replica's own notation. */
 enum failover_target failover_target(const struct failover *failover, struct failover_goal *goal);
-/* For TARGET_MAYBE_NAMED: resolves goal->host, and then calls `found` from the loop, with a goal
- * whose host is the address of a replica. Returns false if another name is being resolved, or if
- * resolving can't begin now. */
+/* For TARGET_MAYBE_NAMED: resolves goal->host, then calls `found` from the loop with the target,
+ * and with a goal whose host is the address of that replica; with TARGET_UNKNOWN and the goal as it
+ * was if no replica has such an address. The caller must then call failover_stop_resolving. Returns
+ * false, and calls nothing, if another name is being resolved or resolving can't begin now. */
 bool failover_resolve(struct failover *failover, const struct failover_goal *goal,
                       void (*found)(void *ctx, enum failover_target target,
                                     const struct failover_goal *goal),
                       void *ctx);
-void failover_stop_resolving(struct failover *failover); /* `found` will not be called */
-/* Pauses writes and begins to wait for the replica. Call in state FAILOVER_NONE only. */
+void failover_stop_resolving(struct failover *failover); /* drops `found` */
+/* Pauses writes and begins to wait for the replica: state FAILOVER_WAITS. Only allowed in
+ * FAILOVER_NONE. */
 void failover_begin(struct failover *failover, const struct failover_goal *goal);
+/* Ends the failover, logs the reason, and ends the pause; in FAILOVER_RUNS this server becomes the
+ * master again. No effect in FAILOVER_NONE. */
 void failover_abort(struct failover *failover, const char *why);
-/* Hands over once a replica has received the whole stream. After the timeout hands over if that is
- * forced, and aborts otherwise. Call when replicas may have caught up. */
+/* Hands over if the replica has received the whole stream. After the timeout hands over even so if
+ * that is forced, and aborts otherwise. No effect unless in FAILOVER_WAITS. Call in each turn,
+ * because replicas may have caught up. */
 void failover_turn(struct failover *failover);
 /* Ends the failover when the replica has replied to the request to become the master; if it has
  * refused, this server becomes the master again. */

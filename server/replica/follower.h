@@ -31,8 +31,9 @@ struct follower *follower_new(const struct follower_wiring *wiring);
 void follower_free(struct follower *follower);
 
 #define FOLLOW_COMMANDS UINT64_MAX
-/* Begins a stream, with this database selected. Its first `commands` bytes are whole commands of
- * another server, the rest are effects. FOLLOW_COMMANDS stands for commands without end. */
+/* Forgets the stream before and begins a new one, with this database selected. Its first `commands`
+ * bytes are whole commands of another server, the rest are effects. FOLLOW_COMMANDS stands for
+ * commands without end. */
 void follower_begin(struct follower *follower, uint64_t commands, unsigned db);
 unsigned follower_db(const struct follower *follower); /* the selected database */
 
@@ -41,7 +42,8 @@ enum followed {
     FOLLOW_PART,   /* the unit at the beginning is incomplete */
     FOLLOW_BROKEN, /* the stream is malformed, or does not fit the data: see follower_error */
 };
-/* Applies units from the beginning of data until about `usec` have passed. */
+/* Applies the whole units at the beginning of data, until about `usec` microseconds have passed.
+ * *used is the number of bytes applied, which the caller must not pass again. */
 enum followed follower_apply(struct follower *follower, const char *data, size_t len, int64_t usec,
                              size_t *used);
 const char *follower_error(const struct follower *follower);

@@ -35,14 +35,17 @@ bool full_copy_same_form(struct full_copy_form a, struct full_copy_form b);
 
 struct full_copy;
 
-/* Makes a copy that calls `progress` when bytes have arrived or the copy has ended. Returns NULL
- * with errno on failure. */
+/* Makes a full_copy in COPY_IDLE. `progress` is called when bytes have arrived or the copy has
+ * ended. Returns NULL with errno on failure. */
 struct full_copy *full_copy_new(struct loop *loop, const struct store *store,
                                 void (*progress)(void *ctx), void *ctx);
 void full_copy_free(struct full_copy *copy); /* kills a running child */
 
-/* Forks. `stream_db` is the database that the stream has selected. Returns 0 or an errno. */
+/* Forks a child that writes a copy in this form: COPY_RUNS. `stream_db` is the database that the
+ * stream has selected after the copy. Only allowed in COPY_IDLE. Returns 0, or an errno and stays
+ * there. */
 int full_copy_begin(struct full_copy *copy, struct full_copy_form form, unsigned stream_db);
+/* Kills the child if it still writes, and does what full_copy_reset does. */
 void full_copy_cancel(struct full_copy *copy);
 
 /* COPY_REFUSED: the copy must be whole, but can't be; its bytes are the error. */
@@ -53,10 +56,11 @@ struct full_copy_form full_copy_form(const struct full_copy *copy);
 const char *full_copy_refusal(const struct full_copy *copy);
 /* Returns the bytes that have arrived and are needed. The first offset is 0. */
 const struct backlog *full_copy_bytes(const struct full_copy *copy);
-/* Frees the bytes before `least`, the lowest offset that a reader still needs. */
+/* Frees bytes that no reader needs: those before `least`, except a part of a chunk. The pipe is
+ * read again if fewer than FULL_COPY_AHEAD bytes are left. */
 void full_copy_taken(struct full_copy *copy, uint64_t least);
-/* Frees the copy's bytes and returns to COPY_IDLE. Call when the copy has ended and no reader needs
- * it. */
+/* Frees the bytes of a copy that has ended and that no reader needs: COPY_IDLE, so that another
+ * copy may begin. */
 void full_copy_reset(struct full_copy *copy);
 
 struct full_copy_report {

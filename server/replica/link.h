@@ -43,11 +43,13 @@ void link_free(struct link *link);
 /* Begins to resolve the name and to connect. `tls` is borrowed while the link exists; NULL means
  * without TLS. An error is logged with the peer's name, and leads to LINK_DOWN. */
 void link_connect(struct link *link, const char *host, int64_t port, struct tls *tls);
-/* Asks for a failover: the master becomes a replica of ours (PSYNC ... FAILOVER). */
+/* If `on`, later requests for the stream contain FAILOVER: they ask the peer, until now a replica
+ * of this server, to become the master. */
 void link_ask_failover(struct link *link, bool on);
 void link_close(struct link *link, const char *why); /* NULL to close silently */
-/* Was the last connection lost between the master's promise of a full copy and the end of that
- * copy, and closed with a reason? Returns true once for each such connection. */
+/* Was the last connection closed with a reason between the master's promise of a full copy and the
+ * end of that copy? The owner then delays its next attempt. Returns true once for each such
+ * connection. */
 bool link_take_lost_copy(struct link *link);
 
 enum link_state link_state(const struct link *link);
@@ -56,7 +58,8 @@ int64_t link_silent_usec(const struct link *link); /* time since the last byte *
 /* Returns the time since the link went down, or -1 if it is up, or never was. */
 int64_t link_down_usec(const struct link *link);
 
-/* Returns the socket, or -1, and its own address in `local`. */
+/* Returns the socket, or -1 if there is none, and the address of our end in `local`, as text with
+ * the port. */
 int link_socket(const struct link *link, char *local, size_t size);
 
 #define LINK_NO_EFFECTS UINT64_MAX
@@ -76,7 +79,8 @@ struct link_copy {
 };
 /* Returns the copy that is being received; valid in LINK_COPY. */
 const struct link_copy *link_copy(const struct link *link);
-/* Have enough bytes of the copy arrived to know is_rdb? */
+/* Have enough bytes of the copy arrived to know its form? Sets is_rdb. If false, try again when
+ * more bytes have arrived. */
 bool link_copy_begins(struct link *link);
 /* Returns the bytes of the copy that have arrived and were not read. */
 size_t link_copy_ready(const struct link *link);
@@ -85,7 +89,8 @@ size_t link_copy_ready(const struct link *link);
 size_t link_copy_read(struct link *link, void *to, size_t size);
 /* Were all bytes of the copy taken, and has its end arrived? */
 bool link_copy_ended(const struct link *link);
-/* Call when the copy is loaded: the stream follows. */
+/* Enters LINK_STREAM: the bytes after the copy are the stream. Call when link_copy_ended and the
+ * copy is loaded. */
 void link_copy_done(struct link *link);
 
 /* ---- the stream ---- */
@@ -93,12 +98,15 @@ void link_copy_done(struct link *link);
 /* Returns the bytes that have arrived but that link_stream_take has not removed, borrowed until the
  * next turn of the loop. */
 struct bytes link_stream(const struct link *link);
+/* Removes the first `len` bytes of link_stream, which the owner has applied. */
 void link_stream_take(struct link *link, size_t len);
-/* Makes the link read even if many bytes wait, because the owner needs more to continue. */
+/* If `on`, the link reads even while 4 MiB wait for the owner, who needs more bytes to continue: a
+ * unit of the stream may be longer. */
 void link_want_more(struct link *link, bool on);
 /* Sends the master the offsets of the last byte that was applied, and of the last one that is
  * synced to disk (REPLCONF ACK). As in Redis, these are not the offsets of the bytes after them.
  * Effective only in LINK_STREAM. */
 void link_acknowledge(struct link *link, uint64_t applied, uint64_t synced);
-/* Keeps the master from giving up while a copy is being loaded. */
+/* In LINK_COPY, sends an empty line, so that the master does not close the connection as silent
+ * while a copy is received and loaded. Call about once a second. */
 void link_keep_alive(struct link *link);

@@ -66,11 +66,16 @@ void replica_set_effects_from(struct replica *replica, uint64_t from);
 /* Does the replica know that effects begin at this offset? The offset is sent only to servers like
  * this one, so this is always true for other replicas. */
 bool replica_knows_effects(const struct replica *replica, uint64_t from);
-/* Call if the replica wants only the copy, not the stream (redis-cli --rdb). */
+/* If `on`, sends only the copy, not the stream (redis-cli --rdb). No effect once the replica has
+ * asked for the stream. */
 void replica_set_copy_only(struct replica *replica, bool on);
-/* Call if the replica wants only the functions (redis-cli --functions-rdb). */
+/* If `on`, the copy contains only the functions (redis-cli --functions-rdb). No effect once the
+ * replica has asked for the stream. */
 void replica_set_functions_only(struct replica *replica, bool on);
 bool replica_has_asked(const struct replica *replica); /* did it ask for the stream? */
+/* Notes that the replica has applied, and synced, all bytes before these offsets. Ignores offsets
+ * that are lower than before or beyond the stream. Begins the stream after a copy that was sent
+ * completely. */
 void replica_acknowledge(struct replica *replica, uint64_t applied, uint64_t synced);
 
 /* Replies to PSYNC. `offset` is that of the first byte that the replica needs. The reply is
@@ -87,7 +92,8 @@ void replicas_turn(struct replicas *replicas);
 /* Returns the memory that is used only because replicas are slow: full copies that are being sent,
  * and the part of the backlog that replicas still need but that exceeds repl-backlog-size. */
 size_t replicas_lag_bytes(const struct replicas *replicas);
-/* Call about once a second: closes silent replicas, and sends PING unless `silent`. */
+/* Call about once a second: closes replicas that have been silent for longer than repl-timeout.
+ * Unless `silent`, adds a PING to the stream each repl-ping-replica-period. */
 void replicas_second(struct replicas *replicas, bool silent);
 /* Closes all replicas that have asked for the stream, and cancels the full copy that is being made.
  * Call when the stream has ended or continues under another id. replicas_gone_sec counts from this
@@ -96,12 +102,15 @@ void replicas_close_all(struct replicas *replicas, const char *why);
 
 /* Counts the replicas that have asked for the stream. */
 size_t replicas_count(const struct replicas *replicas);
-/* Counts the replicas that receive the stream and have sent something within `seconds`. */
+/* Counts the replicas that are online and have sent something within the last `seconds`, for
+ * min-replicas-to-write. */
 size_t replicas_good(const struct replicas *replicas, int64_t seconds);
-/* Counts the replicas that have applied all bytes before `offset`, or synced them to their disk. */
+/* Counts the online replicas that have applied all bytes of the stream before `offset` or, if
+ * `synced`, that have synced them to disk. */
 size_t replicas_that_have(const struct replicas *replicas, uint64_t offset, bool synced);
-/* Returns the seconds since the last replica left or since replicas_close_all. Returns -1 while a
- * replica is connected, and if neither has ever happened. */
+/* Returns for how many seconds no replica has been connected, for repl-backlog-ttl: since the last
+ * one left or since replicas_close_all, whichever is later. Returns -1 while any is connected, and
+ * if neither has ever happened. */
 int64_t replicas_gone_sec(const struct replicas *replicas);
 
 /* The state of one replica, for reports (INFO, ROLE, the metrics port) and for FAILOVER. */

@@ -63,7 +63,7 @@ struct replicas {
 
 /* Fills in the bytes of a backlog from this offset on; returns the number of chunks. */
 int replicas_view(const struct backlog *backlog, uint64_t offset, struct iovec *chunks, int max);
-/* Begins to send the stream to the replica. */
+/* Sets the replica to ONLINE: the stream is sent from `sent` on. */
 void replicas_go_online(struct replica *replica);
 void replicas_close(struct replica *replica); /* at the end of the turn */
 

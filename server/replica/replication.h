@@ -40,18 +40,20 @@ void replication_stop(struct replication *replication);
 /* Returns the position of the data in its stream, after all transactions so far. NULL if unknown.
  * Valid until the next call. */
 const struct stream_position *replication_position(struct replication *replication);
-/* Starts to follow this master; keeps its old data until a full copy has arrived. */
+/* Follows this master from now on, and remembers it in the option `replicaof`. Serves the old data
+ * until a full copy has arrived. No effect if it follows this master already. */
 void replication_follow(struct replication *replication, const char *host, int64_t port);
-/* Becomes a master with its current data. Returns false if it is a master already. */
+/* Becomes a master with its current data, under a new id of the stream. Returns false, without any
+ * effect, if it is a master already. */
 bool replication_promote(struct replication *replication);
 
 /* Call in each turn after requests have run and before output is sent: applies bytes of the
  * master's stream and passes them on. Returns true if some bytes are left because the time for this
  * turn is used up. */
 bool replication_turn(struct replication *replication);
-/* Call last in a turn, with nothing else in progress: loads a full copy that has begun to arrive,
- * and runs turns of the loop meanwhile. Returns true if it has loaded a copy; data and role may
- * then have changed. */
+/* Call last in a turn, with nothing else in progress. If a full copy has begun to arrive, loads it,
+ * and runs turns of the loop meanwhile; if that fails, the old data is kept. Returns true if it has
+ * tried: data and role may then have changed. Returns false if no copy arrives. */
 bool replication_load(struct replication *replication);
 void replication_second(struct replication *replication); /* about once a second */
 

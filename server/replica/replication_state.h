@@ -57,10 +57,12 @@ void replication_stream_begins(struct replication *r, uint64_t offset, unsigned 
 bool replication_is_unbranched(const struct replication *r);
 /* Sends the master the offset that has been applied. */
 void replication_acknowledge(struct replication *r);
-/* The timer's callback. */
+/* The callback of ack_timer: acknowledges the copy once more if the stream has not begun. */
 void replication_acknowledge_again(void *replication);
-/* Call when a copy has ended early, or when the stream after it can't be applied: delays the
- * request for the next copy. */
+/* Delays the request for the next copy, longer after each failure in a row, because each copy costs
+ * the master a fork. Call when a copy has ended early, or when the stream after it can't be
+ * applied. */
 void replication_delay_copy(struct replication *r);
-/* Call when the link may have ended: delays the next copy if one was promised. */
+/* Does the same if the link has been closed during a copy (link_take_lost_copy). Call when the link
+ * may have ended. */
 void replication_note_lost_copy(struct replication *r);

@@ -30,9 +30,11 @@ struct waited {
 struct waited waits_progress(const struct waits *waits, const struct wait_for *what);
 bool waits_is_met(const struct waits *waits, const struct wait_for *what);
 
-/* Blocks the session until the condition is met or the timeout has passed. */
+/* Blocks the session until the condition is met or the timeout has passed; then replies with the
+ * numbers as of that time, and unblocks it. */
 void waits_block(struct waits *waits, struct session *session, const struct wait_for *what);
-/* Replies to clients whose condition is met. Call in each turn. */
+/* Replies to the blocked clients whose condition is met. Call in each turn, after acknowledgements
+ * may have arrived. */
 void waits_turn(struct waits *waits);
 bool waits_any(const struct waits *waits);
 

@@ -113,18 +113,22 @@ int manifest_file_path(const struct manifest *manifest, const struct manifest_fi
  * missing or damaged, because the reader of the file reports that. */
 bool manifest_is_listed_base(const struct manifest_file *file, const char *path);
 
-/* Stores the path of the next base, and its number. Returns 0 or an errno. */
+/* Stores the path for the next base and its number, with which manifest_put_base lists it once the
+ * caller has written it. Returns 0 or an errno. */
 int manifest_base_path(const struct manifest *manifest, char path[DISK_PATH_MAX], uint64_t *seq);
 /* Creates a segment with its header and syncs it: journal_create. */
 typedef int manifest_create(const char *path, int *fd);
-/* Creates the next segment, open and synced; the manifest does not list it yet. */
+/* Creates the next segment with `create`, and stores its number and descriptor. The manifest does
+ * not list it yet: manifest_add_segment, manifest_put_base or manifest_begin does. Returns 0 or an
+ * errno. */
 int manifest_make_segment(const struct manifest *manifest, manifest_create *create, uint64_t *seq,
                           int *fd);
 
 /* Creates the folder if it is missing. While there is no manifest, marks the files in the folder as
  * left by an unfinished first start, so that no start mistakes them for data. */
 int manifest_make_folder(const struct manifest *manifest);
-/* Repeats a failed sync of the folder. Call before relying on a change. */
+/* Repeats the sync of the folder if it has failed (`unsynced`). Returns 0 once no crash can bring
+ * the old manifest back; until then nothing that only the old one lists may be removed. */
 int manifest_sync_again(struct manifest *manifest);
 
 /* Returns the index of the first file that a crash may have torn, or the number of files if there
@@ -132,19 +136,24 @@ int manifest_sync_again(struct manifest *manifest);
  * this is the last segment with records or, if none contains any, the first segment. */
 size_t manifest_first_torn(const struct manifest *manifest);
 
-/* Call when all segments are synced and closed: records their lengths. */
+/* Records the lengths of all segments as synced, so that a start treats any missing byte as damage.
+ * Call only when they are synced and closed. Returns 0 or an errno. */
 int manifest_note_synced(struct manifest *manifest);
-/* Records that a file was cut to `length`, unless a lower length is recorded already. */
+/* Records that a tool cut a segment to `length` on purpose: without this a start would find the
+ * file damaged. No effect if a lower length is recorded already. Returns 0 or an errno. */
 int manifest_lower_synced(struct manifest *manifest, const char *name, uint64_t length);
 
-/* Adds a segment with this ID at the end of the data. */
+/* Adds a segment with this ID behind the last one, so that a start loads it too. Returns 0 or an
+ * errno. */
 int manifest_add_segment(struct manifest *manifest, uint64_t segment, uint32_t id);
 /* Replaces the data with this base and the segments from `segment` on, which is added with this ID
  * if it is new. All other files become history, which is kept unless keep_from is NEVER. */
 int manifest_put_base(struct manifest *manifest, uint64_t base, uint64_t segment, uint32_t id);
-/* As manifest_put_base, for a base that does not continue the segments so far. */
+/* Does the same for a base that does not continue the segments so far, because the data was
+ * replaced or a part of the journal was not written: marks it `anew`. */
 int manifest_put_anew(struct manifest *manifest, uint64_t base, uint64_t segment, uint32_t id);
-/* As manifest_put_base, for a start that found no data; a comment in the manifest records that. */
+/* Does the same for the base of a new journal without data; a comment in the manifest records that,
+ * and sets `blank`. */
 int manifest_begin(struct manifest *manifest, uint64_t base, uint64_t segment, uint32_t id);
 
 /* Deletes files that are no longer needed: history, except kept files without which keep_from can't

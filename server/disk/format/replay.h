@@ -71,7 +71,8 @@ struct replay {
  * store is NULL. `now` becomes the access time of keys. */
 void replay_init(struct replay *replay, struct store *store, msec now);
 void replay_drop(struct replay *replay);
-/* Call at the beginning of each file: selects database 0. */
+/* Prepares for the first byte of the next file: selects database 0, and forgets the state of the
+ * file before. */
 void replay_restart(struct replay *replay);
 
 /* Applies the complete commands at the beginning of data and sets *consumed to their length. Skips
@@ -84,8 +85,9 @@ bool replay_feed(struct replay *replay, const char *data, size_t len, size_t *co
  * most the beginning of a command is left. Returns false as replay_feed does. */
 bool replay_carry(struct replay *replay, struct buffer *carry, const char *data, size_t len);
 
-/* Applies the items [from, to) of a batch as replay_feed applies text. The text from which the
- * batch was parsed must still be valid. Call for the items of a batch in order. */
+/* Applies the items [from, to) of a batch as replay_feed applies text; `commands` is the number of
+ * commands among them. The items of a batch must be applied in order, while the text from which
+ * they were parsed is valid. Returns false as replay_feed does. */
 bool replay_parsed(struct replay *replay, const struct parsed_batch *batch, unsigned from,
                    unsigned to, uint64_t commands);
 

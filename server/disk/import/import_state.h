@@ -16,5 +16,7 @@ bool import_pass_over(struct import *import, const char *kind, const char *which
 /* Makes text printable, and shortens it to fit. */
 void import_show(char *to, size_t size, struct bytes text);
 
-/* Runs the commands of an AOF, from this byte on. */
+/* Runs the commands of an AOF of `size` bytes, from the byte `from` on. Ignores an incomplete end,
+ * and sets import->torn. Returns false, with the error in import->why, if a command is malformed or
+ * fails. */
 bool import_aof(struct import *import, int fd, uint64_t from, uint64_t size);

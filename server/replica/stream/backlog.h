@@ -17,11 +17,12 @@ void backlog_free(struct backlog *backlog);
 void backlog_restart(struct backlog *backlog, uint64_t offset);
 void backlog_append(struct backlog *backlog, const void *data, size_t len);
 /* Returns space after the end for the caller to fill in place: *room bytes, at least one.
- * backlog_commit appends the first `used` of them; any other change of the backlog discards
- * them. */
+ * backlog_commit appends the first `used` of them. The space is lost if backlog_append or
+ * backlog_restart is called before that. */
 char *backlog_reserve(struct backlog *backlog, size_t *room);
 void backlog_commit(struct backlog *backlog, size_t used);
-/* Forgets whole chunks that lie before this offset. O(chunks forgotten) */
+/* Forgets bytes before this offset, but only whole chunks of 64 KiB: backlog_begin then says what
+ * is kept. O(chunks forgotten) */
 void backlog_trim(struct backlog *backlog, uint64_t before);
 
 uint64_t backlog_begin(const struct backlog *backlog); /* offset of the first byte kept */

@@ -35,11 +35,14 @@ void feed_add(struct feed *feed, const struct effect *effect);
 void feed_message(struct feed *feed, const struct bytes *words, int count);
 bool feed_pending(const struct feed *feed); /* does feed_commit have anything to append? */
 void feed_commit(struct feed *feed);        /* appends the unit to the backlog */
-/* Adds a command outside of units, with `count` words. */
+/* Appends a command of `count` words to the backlog at once, outside of units. An open unit stays
+ * open. */
 void feed_command(struct feed *feed, const struct bytes *words, int count);
 uint64_t feed_offset(const struct feed *feed); /* offset of the next byte of the stream */
-/* Returns the database that the stream has selected, or 0 if the next command selects one. */
+/* Returns the database that the stream has selected. Returns 0 if none is, because the next command
+ * selects its own. */
 unsigned feed_db(const struct feed *feed);
-/* Discards an open unit, and makes the next command select its database again. Call when the stream
- * begins anew, when this server becomes its master, and when a replica begins at this offset. */
+/* Discards an open unit, and makes the next command select its database again, which a reader that
+ * begins here does not know. Call when the stream begins anew, when this server becomes its master,
+ * and when a full copy is begun. */
 void feed_restart(struct feed *feed);
