@@ -112,8 +112,10 @@ static inline bool txn_replays(const struct txn *txn)
     return txn->origin == FROM_REPLAY || txn->origin == FROM_MASTER;
 }
 
+/* Begins a transaction. No mutator may be called before txn_call. */
 void txn_begin(struct txn *txn, struct store *store, msec now, enum origin origin);
-/* Ends the previous call and begins the next one, in this database. Call it before any mutator. */
+/* Ends the previous call, which applies policies and drops keys that were emptied, and begins the
+ * next one, in this database. */
 void txn_call(struct txn *txn, unsigned db);
 /* Promises that the current call uses these members, and no others of any key, so that a look-up
  * that withholds expired members need check only these. The names are borrowed until the call
@@ -126,7 +128,7 @@ void txn_call_failed(struct txn *txn);
 /* Drops the keys that the call has emptied so far. For calls that may empty more than
  * TXN_EMPTIED_MAX. No entry of such a key may be used afterwards. */
 void txn_drop_all_emptied(struct txn *txn);
-void txn_commit(struct txn *txn);
+void txn_commit(struct txn *txn); /* ends the last call and the transaction */
 
 /* ---- keys: txn_key.c ---- */
 /* Find the entry at key, or NULL:
@@ -159,6 +161,7 @@ struct entry *txn_create(struct txn *txn, struct bytes key, enum type type);
 /* Creates a key that no client sets: one that the server needs, or that the call removes again.
  * POLICY STATS does not count such a key. */
 struct entry *txn_create_uncounted(struct txn *txn, struct bytes key, enum type type);
+/* Removes the key and records the event. `entry` is invalid afterwards. */
 void txn_key_drop(struct txn *txn, struct entry *entry, enum event event);
 /* Sets the key's deadline. Unless the transaction replays, a deadline in the past drops the key
  * instead, and the function returns false. The event is then "del", or on a replica "expire" and
@@ -262,6 +265,7 @@ void txn_refresh_begin(struct txn *txn, struct bytes key, msec until);
 void txn_refresh_give_up(struct txn *txn, struct bytes key);
 
 /* ---- lists: txn_list.c ---- */
+/* Change a list as list_push, list_pop, list_keep and list_put do (list.h). */
 void txn_list_push(struct txn *txn, struct entry *entry, enum list_end end, struct bytes element);
 void txn_list_pop(struct txn *txn, struct entry *entry, enum list_end end, size_t count);
 void txn_list_keep(struct txn *txn, struct entry *entry, size_t from, size_t to);
@@ -275,6 +279,7 @@ struct list_pivot {
  * the position by the pivot or, if `pivot` is NULL, by the index. */
 void txn_list_insert(struct txn *txn, struct entry *entry, size_t index, struct bytes element,
                      const struct list_pivot *pivot);
+/* Removes elements as LREM does (list_remove); returns how many. */
 size_t txn_list_remove(struct txn *txn, struct entry *entry, int64_t count, struct bytes element);
 
 /* ---- sets: txn_set.c ---- */
@@ -295,6 +300,7 @@ struct hput {
 /* Sets the field. Returns true if it is new. `value` may point into the field's old value. */
 bool txn_hash_put(struct txn *txn, struct entry *entry, struct bytes field, struct bytes value,
                   const struct hput *how);
+/* Removes the field. Returns false if it is missing. */
 bool txn_hash_remove(struct txn *txn, struct entry *entry, struct bytes field);
 
 /* ---- sorted sets: txn_zset.c ---- */
@@ -312,6 +318,7 @@ enum zput_result txn_zset_put(struct txn *txn, struct entry *entry, struct bytes
                               double *score, const struct zput *how);
 /* Makes OBJECT ENCODING report "skiplist", as after SORT. */
 void txn_zset_widen(struct txn *txn, struct entry *entry);
+/* Removes the member. Returns false if it is missing. */
 bool txn_zset_remove(struct txn *txn, struct entry *entry, struct bytes member);
 /* Removes ranks [from, to); an empty range changes nothing. */
 void txn_zset_remove_ranks(struct txn *txn, struct entry *entry, size_t from, size_t to,

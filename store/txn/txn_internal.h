@@ -27,14 +27,15 @@ void txn_notify(struct txn *txn, struct entry *entry, struct effect *effect);
 void txn_record_each(struct txn *txn, struct bytes key, struct effect *effect);
 /* Records an event that changes no data. Costs two tests if nothing listens for events. */
 void txn_record_event(struct txn *txn, struct bytes key, enum event event);
-/* Call after a removal: if the collection is empty, drops its key when the call ends. */
+/* After a removal: if the collection is empty now, and still at the end of the call, drops its key
+ * then. A call may note TXN_EMPTIED_MAX keys. */
 void txn_note_emptied(struct txn *txn, struct entry *entry);
 /* Drops the key of an empty collection now, with "del". `expired` is true if its last member has
  * expired. */
 void txn_drop_emptied(struct txn *txn, struct entry *entry, bool expired);
 /* Writes what has expired so far to the logs of its policies (expiry_log.h). */
 void txn_write_expiry_log(struct txn *txn);
-/* Call before freeing an entry: removes the call's references to it. */
+/* Removes the call's references to an entry that is about to be freed. */
 void txn_forget(struct txn *txn, const struct entry *entry);
 
 /* ---- keys: txn_key.c ---- */
@@ -58,10 +59,10 @@ void txn_refresh_note(struct txn *txn, const struct effect *effect);
 
 /* ---- members: txn_member.c ---- */
 
-/* Call after a put changed a member's deadline: rearms the key and records the event. */
+/* Rearms the key and records the event, after a put has changed a member's deadline. */
 void txn_member_expiry_set(struct txn *txn, struct entry *entry, struct bytes member,
                            enum event event);
-/* Call after removing members: rearms the key, which may be empty now. */
+/* Rearms the key after members were removed, and notes it if it is empty (txn_note_emptied). */
 void txn_member_left(struct txn *txn, struct entry *entry);
 /* Records the event that members expired, once, when they are dropped with their key. */
 void txn_member_notify_expired(struct txn *txn, struct entry *entry);
@@ -118,6 +119,8 @@ enum policy_cause {
     POLICY_PUSHED_TAIL,
     POLICY_READ,
 };
+/* txn_note notes, in calls of clients and for entries of expiry logs, that the key's policy applies
+ * when the call ends, and why. txn_policy_note is its slow part. */
 void txn_policy_note(struct txn *txn, struct entry *entry, enum policy_cause cause);
 static inline bool txn_has_policies(const struct txn *txn)
 {
@@ -128,12 +131,12 @@ static inline void txn_note(struct txn *txn, struct entry *entry, enum policy_ca
     if (txn_has_policies(txn) && (txn->origin == FROM_CLIENT || txn->writes_log))
         txn_policy_note(txn, entry, cause);
 }
-/* Counts a key that a client has set, for POLICY STATS. Call txn_policy_count_set and
- * txn_policy_count_expired only if there are policies. */
+/* Counts a key that a client has set, for POLICY STATS. This function and txn_policy_count_expired
+ * look up the policy: call them only if there are any. */
 void txn_policy_count_set(struct txn *txn, struct entry *entry);
 /* Counts a key that ends because its time is over. Ignores a key that was not set here. */
 void txn_policy_count_expired(struct txn *txn, const struct entry *entry);
-/* Call when a key was added, or its whole value was replaced: notes whether a client set it here,
+/* For a key that was added, or whose whole value was replaced: notes whether a client set it here,
  * and that it was not read. This is noted even without policies, so that POLICY STATS is right from
  * the moment a policy is set. */
 static inline void txn_begin_value(struct txn *txn, struct entry *entry)
@@ -147,7 +150,7 @@ const struct policy *txn_policy_of(struct txn *txn, const struct entry *entry);
 /* Cancels what the call has noted for the entry: its policy is not applied when the call ends. Call
  * before freeing the entry, or with NULL before freeing all entries. */
 void txn_policy_forget(struct txn *txn, const struct entry *entry);
-/* Call at the end of a call: applies the policies of all noted keys. */
+/* Applies the policies of all keys that the call has noted, at its end. */
 void txn_policy_end(struct txn *txn);
 /* Sets the deadlines of a new value's members by the policy of key, as if the members were added
  * now. O(n) */
@@ -172,4 +175,4 @@ void txn_policy_applied(struct txn *txn, struct bytes name);
  * expired, or the expired entries of a stream. O(log n) for each expired member, or for each member
  * that the call names (txn_names_members). */
 void txn_withhold_expired(struct txn *txn, struct entry *entry);
-void txn_give_back(struct txn *txn); /* at the end of the call; does nothing without any */
+void txn_give_back(struct txn *txn); /* makes them visible again, at the end of the call */

@@ -87,13 +87,15 @@ bool dehydrator_set_schedule(struct dehydrator *dehydrator, struct bytes id, boo
 size_t dehydrator_count_options(const struct dehydrator *dehydrator);
 /* Counts the different schedules of elements. O(1) */
 size_t dehydrator_count_schedules(const struct dehydrator *dehydrator);
-/* See dehydrator_extras.h. NULL if none was needed so far. */
+/* Return what few dehydrators need (dehydrator_extras.h). If nothing was needed so far, the first
+ * function returns NULL, and the second one creates it. */
 struct extras *dehydrator_extras(const struct dehydrator *dehydrator);
-struct extras *dehydrator_extras_made(struct dehydrator *dehydrator); /* never NULL */
+struct extras *dehydrator_extras_made(struct dehydrator *dehydrator);
 /* Returns the counts of pushes and deliveries since the dehydrator was created, loaded or copied.
  * Borrowed until the next push or delivery. */
 const struct delivery_tally *dehydrator_tally(const struct dehydrator *dehydrator);
-void dehydrator_note_pushed(struct dehydrator *dehydrator);
+void dehydrator_note_pushed(struct dehydrator *dehydrator); /* counts a push */
+/* Returns the counts of deliveries, for adding to them; creates them if there are none. */
 struct delivery_counts *dehydrator_counts_made(struct dehydrator *dehydrator);
 /* Replaces the counts and takes ownership of the new ones. Returns the old ones, which the caller
  * owns. */
@@ -108,7 +110,7 @@ bool dehydrator_is_spent(const struct dehydrator *dehydrator);
  * rate will have ended. NEVER if it contains elements, or its pause has no end. O(log n) */
 msec dehydrator_over_at(const struct dehydrator *dehydrator);
 
-/* Returns false if the id exists. O(log n) */
+/* Adds an element. Returns false and changes nothing if the id exists. O(log n) */
 bool dehydrator_push(struct dehydrator *dehydrator, struct bytes id, struct bytes payload,
                      const struct stage *stage);
 /* Replaces the payload; stage and position stay. Invalidates `element`. O(1) */
@@ -141,8 +143,8 @@ msec dehydrator_next_due(const struct dehydrator *dehydrator);
 /* Marks all elements due by now as announced. An element that is pushed or moved to a deadline
  * before now afterwards will still be announced. */
 void dehydrator_announce(struct dehydrator *dehydrator, msec now);
-/* Call after the clock was set back to now: announced elements that are no longer due will be
- * announced again. Returns true if there may be any. */
+/* After the clock was set back to now, lets announced elements that are no longer due be announced
+ * again. Returns true if there may be any. */
 bool dehydrator_rewind(struct dehydrator *dehydrator, msec now);
 
 /* Walks in order; the dehydrator must not change meanwhile. */
@@ -153,7 +155,7 @@ void dehydrator_walk_begin(struct dehydrator_walk *walk, const struct dehydrator
 /* Begins at the first element that is due at or after `from`. O(log n) */
 void dehydrator_walk_from(struct dehydrator_walk *walk, const struct dehydrator *dehydrator,
                           msec from);
-struct element *dehydrator_walk_next(struct dehydrator_walk *walk, msec *at);
+struct element *dehydrator_walk_next(struct dehydrator_walk *walk, msec *at); /* NULL at the end */
 void dehydrator_walk_end(struct dehydrator_walk *walk);
 
 /* Visits some elements, and returns the cursor to continue from (as dict_scan). */

@@ -65,7 +65,8 @@ bool extras_unfollow(struct extras *extras, struct bytes id); /* false if there 
 void extras_each_successor(const struct extras *extras,
                            void (*visit)(void *ctx, const struct successor *successor), void *ctx);
 
-/* Return the texts of its elements' schedules. The second function never returns NULL. */
+/* Return the texts of the schedules of the dehydrator's elements. If there are none so far, the
+ * first function returns NULL, and the second one creates them. */
 struct schedules *extras_schedules(const struct extras *extras);
 struct schedules *extras_schedules_made(struct extras *extras);
 

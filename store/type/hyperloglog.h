@@ -50,6 +50,7 @@ bool hll_count(struct bytes text, uint64_t *count);
 /* Raises each of registers[HLL_REGISTERS] to the text's register if that is higher. Returns false
  * if the text is corrupt, as hll_count does. */
 bool hll_merge(uint8_t *registers, struct bytes text);
+/* Estimates the number of elements from registers[HLL_REGISTERS], as raised by hll_merge. */
 uint64_t hll_count_registers(const uint8_t *registers);
 
 /* Runs of a sparse body: start at HLL_HEADER and advance by `bytes` while at < text.len. */
@@ -78,6 +79,8 @@ static inline struct bytes hll_view(const struct hll *hll)
 {
     return bytes_of(hll->data, hll->len);
 }
+/* Raises the register to reg.rank, or returns HLL_SAME if it is not lower. A sparse body may become
+ * dense. */
 enum hll_change hll_raise(struct hll *hll, struct hll_register reg);
 bool hll_make_dense(struct hll *hll); /* false, and no change, if corrupt */
 void hll_outdate(struct hll *hll);    /* marks the count as out of date */

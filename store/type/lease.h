@@ -34,7 +34,8 @@ bool lease_find_token(const struct lease *lease, int64_t token, struct holder *h
 /* Returns false if the holder must not be put: if others hold all permits, if the others were
  * granted under another number of permits, or if one of them has the same token. */
 bool lease_fits(const struct lease *lease, const struct holder *holder, uint32_t permits);
-/* Adds a holder that fits, or changes token and end of the holder of this owner. */
+/* Adds a holder that fits, or changes token and end of the holder of this owner; sets the number of
+ * permits. */
 void lease_put(struct lease *lease, const struct holder *holder, uint32_t permits);
 /* Removes the holder; returns false if there is none. `owner` may point into the lease. */
 bool lease_remove(struct lease *lease, struct bytes owner);

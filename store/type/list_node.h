@@ -112,12 +112,12 @@ struct list_node *list_node_arrange(struct list *list, struct list_node *node, u
                                     uint32_t front);
 /* Returns the cap of the smallest regular block that holds `size` bytes. */
 uint32_t list_node_cap_for(uint32_t size);
-/* Returns the node's address. */
+/* Moves the node if that saves memory (relocate.h). Returns its address. */
 struct list_node *list_node_relocate(struct list *list, struct list_node *node,
                                      struct relocation *relocation);
 /* Frees unused room of a node that expects no more pushes; returns its address. */
 struct list_node *list_node_trim(struct list *list, struct list_node *node);
-/* After pops: reallocates an end node if most of its block is unused. */
+/* Reallocates the node if pops have left less than an eighth of its block in use. */
 void list_node_shrink(struct list *list, struct list_node *node);
 
 void list_node_check(const struct list_node *node);

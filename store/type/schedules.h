@@ -11,9 +11,9 @@ void schedules_free(struct schedules *schedules); /* may be NULL; no text may be
 
 /* Returns the number of the text for one more element, which holds it from now on. O(1) */
 uint32_t schedules_hold(struct schedules *schedules, struct bytes text);
-/* Call when an element no longer holds the text; the last one frees it. O(1) */
+/* Ends the hold of one element on the text; the last one frees it. O(1) */
 void schedules_release(struct schedules *schedules, uint32_t number);
-/* Returns the text, borrowed until it is released. O(1) */
+/* Returns the text, borrowed until no element holds it. O(1) */
 struct bytes schedules_text(const struct schedules *schedules, uint32_t number);
 
 size_t schedules_count(const struct schedules *schedules); /* number of texts; 0 for NULL */

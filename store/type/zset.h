@@ -24,6 +24,7 @@ void zset_free(struct zset *zset);
 bool zset_free_some(struct zset *zset, size_t *work); /* as list_free_some */
 
 size_t zset_count(const struct zset *zset);
+/* Find a member's score, or its rank from 0. Return false if there is no such member. */
 bool zset_score(const struct zset *zset, struct bytes member, double *score); /* O(1) */
 bool zset_rank(const struct zset *zset, struct bytes member, size_t *rank);   /* O(log n) */
 /* Count the members below a score, or below a member (if all scores are equal); with or_equal also
@@ -76,8 +77,7 @@ struct expiring zset_expiring(const struct zset *zset); /* O(1) */
 /* For prefetching: returns the table of a large set. For a small one, prefetches the records and
  * returns NULL. */
 const struct dict *zset_hint(const struct zset *zset);
-/* Makes the sorted set large, with room for `count` members, which are about to be added. O(count)
- */
+/* Makes the set large, with room for `count` members, which are about to be added. O(count) */
 void zset_expect(struct zset *zset, size_t count);
 
 /* Returns "listpack" (by default at most 128 members, of at most 64 bytes) or "skiplist". The

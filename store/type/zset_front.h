@@ -45,7 +45,8 @@ static inline int64_t zset_front_base(const struct packed *packed)
 /* Returns the front of these records or, if they have none, a front for text with base 0 and an
  * empty prefix. The prefix is a view. */
 struct zset_front zset_front_of(const struct packed *packed);
-/* Begins an empty packed with this front, unless it is plain. */
+/* Begins an empty packed with this front. Does nothing if the front has text letters, no prefix and
+ * base 0, because records without a front mean the same. */
 void zset_front_begin(struct packed *packed, const struct zset_front *front, uint32_t cap);
 
 /* Finds the stored form of a member; it is a view of the member or of `text`. Returns false if the

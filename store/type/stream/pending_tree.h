@@ -32,7 +32,8 @@ bool pending_tree_drop_some(struct pending_tree *tree, size_t *work);
  * and returns true. O(log n) */
 bool pending_tree_put(struct pending_tree *tree, const struct pending_record *record,
                       struct pending_record *old);
-/* Returns false if no record has this ID. O(log n) */
+/* Removes the record of this ID, after copying it to *removed. Returns false if there is none;
+ * *removed then has no meaning. O(log n) */
 bool pending_tree_remove(struct pending_tree *tree, struct stream_id id,
                          struct pending_record *removed);
 bool pending_tree_find(const struct pending_tree *tree, struct stream_id id,

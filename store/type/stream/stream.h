@@ -145,11 +145,11 @@ struct stream_groups *stream_groups(const struct stream *stream);
 struct stream_repeats;
 /* Returns what producers sent, borrowed. NULL if nothing ever had to be remembered. */
 struct stream_repeats *stream_repeats(const struct stream *stream);
-struct stream_repeats *stream_make_repeats(struct stream *stream); /* never NULL */
+struct stream_repeats *stream_make_repeats(struct stream *stream); /* created if needed */
 
 const char *stream_encoding(const struct stream *stream); /* "stream" */
 struct stream *stream_relocate(struct stream *stream, struct relocation_cursor *cursor,
-                               struct relocation *relocation);
-size_t stream_bytes(const struct stream *stream);  /* memory, groups included. O(1) */
-size_t stream_blocks(const struct stream *stream); /* for XINFO: "radix-tree-keys" */
+                               struct relocation *relocation); /* as hash_relocate */
+size_t stream_bytes(const struct stream *stream);              /* memory, groups included. O(1) */
+size_t stream_blocks(const struct stream *stream);             /* for XINFO: "radix-tree-keys" */
 void stream_check(const struct stream *stream);

@@ -32,7 +32,7 @@ struct stream_groups *stream_groups_relocate(struct stream_groups *groups,
 
 size_t stream_groups_count(const struct stream_groups *groups);
 struct stream_group *group_find(const struct stream_groups *groups, struct bytes name);
-/* The name must be absent. */
+/* Adds a group before the first entry, without consumers. The name must be absent. O(log n) */
 struct stream_group *group_add(struct stream_groups *groups, struct bytes name);
 /* Moves a group with its consumers and pending entries to another stream's groups, which must lack
  * its name. A group is moved to be freed in slices. O(log n) */
@@ -56,11 +56,11 @@ void group_set_position(struct stream_group *group, const struct group_position 
 
 size_t group_count_consumers(const struct stream_group *group);
 struct stream_consumer *consumer_find(const struct stream_group *group, struct bytes name);
-/* The name must be absent. */
+/* Adds a consumer, which was seen now. The name must be absent. O(log n) */
 struct stream_consumer *consumer_add(struct stream_group *group, struct bytes name, msec now);
-/* Removes its pending entries. O(leaves with such entries * log n) */
+/* Removes the consumer's pending entries. O(leaves with such entries * log n) */
 void consumer_clear(struct stream_group *group, struct stream_consumer *consumer);
-/* Call when the consumer has no pending entries. */
+/* Removes and frees the consumer, which must have no pending entries. O(log n) */
 void consumer_remove(struct stream_group *group, struct stream_consumer *consumer);
 struct stream_consumer *consumer_next(const struct stream_group *group,
                                       const struct stream_consumer *consumer); /* as group_next */

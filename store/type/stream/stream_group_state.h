@@ -67,7 +67,7 @@ static inline size_t group_bytes(const struct stream_group *group)
            ranked_bytes_used(&group->consumers) + group->cap * sizeof(*group->numbered);
 }
 
-/* Call after the group's own memory has changed. */
+/* Adds the change of the group's own memory since the last call to its owner's bytes. */
 static inline void group_count_bytes(struct stream_group *group)
 {
     size_t bytes = group_bytes(group);

@@ -37,10 +37,11 @@ void repeat_set_limits(struct stream_repeats *repeats, struct repeat_limits limi
 struct repeat_counts repeat_counts(const struct stream_repeats *repeats);
 void repeat_set_counts(struct stream_repeats *repeats, struct repeat_counts counts);
 
-/* Returns false if the text is not remembered. O(1) */
+/* Finds the ID under which the producer's text was added. Returns false if the text is not
+ * remembered by now. O(1) */
 bool repeat_find(const struct stream_repeats *repeats, struct bytes producer, struct bytes text,
                  msec now, struct stream_id *id);
-/* Would this ID come after those of the producer? */
+/* Does this ID come after those of all texts of the producer? repeat_put requires that. */
 bool repeat_fits(const struct stream_repeats *repeats, struct bytes producer, struct stream_id id);
 /* Remembers a text that fits (repeat_fits), and counts it as added. If the producer's text is
  * remembered already, forgets that one and those before it. Amortised O(1) */
