@@ -31,7 +31,7 @@ struct clock {
 };
 
 void clock_init(struct clock *clock);
-/* Reads the wall clock, unless it is held. */
+/* Sets `now` to the wall clock, unless it is held, and returns it. */
 msec clock_tick(struct clock *clock);
 static inline msec clock_now(const struct clock *clock)
 {
@@ -48,8 +48,10 @@ void clock_set(struct clock *clock, msec at);
 
 int64_t clock_wall_usec(const struct clock *clock); /* for TIME; obeys hold and step too */
 int64_t clock_mono_usec(void);
-/* Returns the monotonic time, extrapolated from the last clock_mark by the CPU's counter. Cheaper
- * than reading the clock, and exact enough for spans of a few milliseconds. */
+/* Returns the monotonic time, extrapolated from the last clock_mark by the CPU's counter: cheaper
+ * than reading the clock, and exact enough for spans of a few milliseconds. Reads the clock if the
+ * counter is missing, was set back, or has run for seconds since clock_mark. */
 int64_t clock_quick_usec(const struct clock *clock);
-/* Compares the counter with the clock. Returns the monotonic time. */
+/* Reads the monotonic clock, from which clock_quick_usec then extrapolates, and returns its
+ * time. */
 int64_t clock_mark(struct clock *clock);

@@ -21,17 +21,19 @@ struct host_name {
 
 struct host_names;
 
-/* `ended` is called when a search has ended. */
+/* Knows no addresses yet. `ended` is called when a search of host_names_prepare has ended, whether
+ * it found addresses or not. */
 struct host_names *host_names_new(struct loop *loop, void (*ended)(void *ctx), void *ctx);
 void host_names_free(struct host_names *names);
 
-/* Begins to resolve the name, and drops a search for another name. Returns true while the search
- * runs: call again when it has ended. Returns false if the caller need not wait: the addresses are
- * known, `host` is no name, or no search can be started. */
+/* Searches the addresses of the name for host_names_find; drops a search for another name. Returns
+ * true while the search runs: call again when it has ended. Returns false if the caller need not
+ * wait: the addresses or the error are known, `host` is no name, or no search can be started. */
 bool host_names_prepare(struct host_names *names, const char *host);
-/* Returns NULL if the name was not resolved ahead. `names` may be NULL. */
+/* Returns the addresses of the name, or the error of its search; NULL if it was not resolved ahead.
+ * `names` may be NULL. */
 const struct host_name *host_names_find(const struct host_names *names, const char *host);
-/* Forgets the addresses: a later search may find others. */
+/* Forgets all addresses and errors, so that the next preparations search again. */
 void host_names_forget(struct host_names *names);
 
 /* Returns the address at this index with a port. */

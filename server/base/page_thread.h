@@ -5,6 +5,7 @@
 
 struct page_thread;
 
-/* Returns NULL with errno if it can't start; memory is then touched when it is first used. */
+/* Starts the thread. Returns NULL with errno on failure: memory is then touched when it is first
+ * used. */
 struct page_thread *page_thread_new(void);
 void page_thread_free(struct page_thread *thread);

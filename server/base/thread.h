@@ -9,5 +9,6 @@ int thread_start(pthread_t *thread, void *(*run)(void *ctx), void *ctx);
 
 /* Wakes the thread that waits for this eventfd. */
 void thread_wake(int event);
-/* For that thread, after it has woken: resets the eventfd, which must be non-blocking. */
+/* Resets the eventfd, which must be non-blocking, so that the woken thread can wait for the next
+ * thread_wake. */
 void thread_woken(int event);

@@ -16,7 +16,8 @@ __attribute__((format(printf, 2, 3))) bool lifecycle_fail(const struct parts *pa
 
 /* Writes the pid file, and notifies the service manager that the daemon is ready. */
 void lifecycle_report_ready(struct parts *parts);
-void lifecycle_on_signals(struct parts *parts); /* call when the loop has been made */
+void lifecycle_on_signals(
+    struct parts *parts); /* SIGTERM, SIGINT, SIGHUP; parts->loop must exist */
 /* Returns the number of descriptors that io-threads and the metrics port need. */
 int64_t lifecycle_more_files(const struct conf *conf);
 /* Raises the limit on open files, and lowers maxclients to the number that it allows. */
@@ -27,6 +28,6 @@ bool lifecycle_apply(void *parts);
 /* Writes a snapshot if parts->stop_how.saves, then stops the loop. Does not stop it if the snapshot
  * fails, unless the stop is forced. */
 void lifecycle_stop(struct parts *parts);
-/* Call when the loop has stopped: saves the backlog for replicas, closes the journal and removes
- * the pid file. Returns false if some changes could not be written to disk. */
+/* Ends the work of a daemon whose loop has stopped: saves the backlog for replicas, closes the
+ * journal and removes the pid file. Returns false if some changes could not be written to disk. */
 bool lifecycle_end(struct parts *parts);

@@ -5,8 +5,8 @@
 
 struct parts;
 
-/* Notes the options' values and the current directory, with which later reloads compare. Call when
- * the options have been read, before they or the directory are changed. */
+/* Notes the options' values and the current directory, with which later reloads compare. Must
+ * follow the reading of the options, and precede any change of them or of the directory. */
 void reload_init(struct parts *parts, int argc, char *const *argv);
 void reload_drop(struct parts *parts);
 

@@ -34,8 +34,8 @@ void supervisor_say(struct supervisor *supervisor, const char *text);
 /* Sends a keep-alive if one is due. For a long script, during which the loop may not run: keeps the
  * watchdog from killing the daemon, but does not ask for more time to stop. */
 void supervisor_live(struct supervisor *supervisor, int64_t now_usec);
-/* Call often during work in which the loop does not run. Returns true about every two seconds, and
- * when a keep-alive is due: then call supervisor_work. */
+/* Is supervisor_work due: two seconds after the last one, or for a keep-alive? Always false without
+ * a service manager. Cheap, to be called often during work in which the loop does not run. */
 bool supervisor_wants_work(const struct supervisor *supervisor, int64_t now_usec);
 /* Sends a keep-alive and a line about the state, and asks for another minute to start or stop. */
 void supervisor_work(struct supervisor *supervisor, int64_t now_usec, const char *text);

@@ -1,5 +1,5 @@
 /* figures: the numbers that the metrics port shows, and the table of their names. All are read at
- * one instant, from the reports that INFO also reads; nothing is counted here. */
+ * one instant, from the reports that INFO also reads; this file counts nothing itself. */
 #pragma once
 
 #include "server/admin/admin.h"

@@ -25,7 +25,7 @@ struct history {
 
 struct history *history_new(void);
 void history_free(struct history *history);
-/* Call once a second. O(HISTOGRAM_BUCKETS) */
+/* Adds the values of one second, for a timer of the caller. O(HISTOGRAM_BUCKETS) */
 void history_note(struct history *history, const struct stats *stats, const struct store *store);
 
 /* Return how many values each array contains, and the position in the arrays of value `index`,

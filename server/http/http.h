@@ -38,8 +38,9 @@ struct tls;
  * reason in `why`. Context and tls must outlive the result. For `names` see listeners.h. */
 struct http *http_open(struct loop *loop, const struct server_context *context, struct tls *tls,
                        const struct host_names *names, char *why, size_t why_size);
-/* Call it when metrics-port or metrics-bind has changed: closes the sockets and, unless the port is
- * 0, listens again. Returns false as listeners_open does. */
+/* Applies a changed metrics-port or metrics-bind: stops listening and, unless the port is 0,
+ * listens on the new addresses. On failure returns false, with the reason in `why`: see
+ * listeners_open. */
 bool http_update(struct http *http, const struct host_names *names, char *why, size_t why_size);
 void http_close(struct http *http);
 /* Returns the background work that counts keys for the port. */

@@ -18,5 +18,6 @@ void json_integer(struct json *json, const char *name, int64_t value);
 void json_real(struct json *json, const char *name, double value); /* null unless it is finite */
 void json_bool(struct json *json, const char *name, bool value);
 void json_null(struct json *json, const char *name);
-/* A byte that is not part of a UTF-8 character is written as \xHH, with a visible backslash. */
+/* Writes a string. A byte that is not part of a UTF-8 character becomes \xHH, with a visible
+ * backslash. */
 void json_text(struct json *json, const char *name, struct bytes value);

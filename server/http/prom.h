@@ -28,9 +28,9 @@ void prom_family(struct prom *prom, const char *name, enum prom_type type, const
  * bytes; each backslash, quote and newline in a value takes two. */
 void prom_label(struct prom_labels *labels, const char *name, struct bytes value);
 
-/* Writes a sample of the family; `labels` may be NULL. */
+/* Writes a sample of the last family, as an integer; `labels` may be NULL. */
 void prom_integer(struct prom *prom, const struct prom_labels *labels, uint64_t value);
-/* Writes the value as an integer if it is one, otherwise with up to six decimals. */
+/* Writes such a sample with up to six decimals, none for an integer. */
 void prom_real(struct prom *prom, const struct prom_labels *labels, double value);
 
 /* A histogram's samples. */

@@ -18,10 +18,12 @@ struct survey *survey_new(const struct store *store, const struct conf *conf,
                           const struct clock *clock);
 void survey_free(struct survey *survey);
 
-/* Call it before reading the result. Begins a survey if one is due, and works on it for a fraction
- * of a millisecond, which completes a survey of a few thousand keys at once. */
+/* Begins a survey if one is due, and works on it for a fraction of a millisecond, which completes a
+ * survey of a few thousand keys at once. For whoever reads the result: without this call no survey
+ * begins. */
 void survey_ask(struct survey *survey);
-/* For struct background_work. */
+/* The functions of a struct background_work. survey_run makes some steps, and returns false if no
+ * survey runs; survey_took adds the time that they took. */
 bool survey_run(void *survey, size_t amount);
 void survey_took(void *survey, int64_t usec);
 

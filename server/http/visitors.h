@@ -13,8 +13,8 @@ struct tls;
 struct visitors *visitors_new(struct loop *loop, struct tls *tls); /* plain HTTP if tls is NULL */
 void visitors_free(struct visitors *visitors); /* after the HTTP server is freed */
 
-/* Makes the HTTP server obtain its bufferevents from here. A new connection beyond VISITORS_MAX
- * closes the oldest one. */
+/* Makes the HTTP server obtain its bufferevents from `visitors`. A new connection beyond
+ * VISITORS_MAX closes the oldest one. */
 void visitors_serve(struct visitors *visitors, struct evhttp *server);
 
 enum {
@@ -34,8 +34,10 @@ struct delayed;
 struct evhttp_request;
 
 struct delayed *delayed_new(struct loop *loop);
-/* Sends all replies. Call before the HTTP server is freed. */
+/* Sends all delayed replies at once. Must precede the freeing of the HTTP server, to which the
+ * requests belong. */
 void delayed_free(struct delayed *delayed);
+/* Are as many replies delayed as `delayed` has room for? */
 bool delayed_full(const struct delayed *delayed);
 /* Takes over a request whose reply already has headers and body, and sends the reply a second
  * later. `delayed` must not be full; `reason` must be a constant. */
