@@ -12,5 +12,5 @@
  * if the host refused; a refused subscription is logged. */
 bool slices_start(RedisModuleCtx *ctx);
 
-/* For EXPIRED.STATS and INFO. */
+/* Returns what the module knows of the deadlines of the host's keys, for EXPIRED.STATS and INFO. */
 const struct volatile_keys *slices_volatile_keys(void);

@@ -22,15 +22,19 @@ struct arguments {
 
 void arguments_init(struct arguments *arguments, lua_State *lua, int globals);
 
-/* Sets KEYS and ARGV. */
+/* Sets the globals KEYS and ARGV to these texts, for a script that is about to run. Reuses the
+ * tables of the last script if they are still there and large enough. */
 void arguments_show(struct arguments *arguments, const struct bytes *keys, int key_count,
                     const struct bytes *argv, int argv_count);
-/* Call when a script has ended: drops the tables if it changed them, or if they are large. */
+/* After a script has ended, keeps its two tables for the next script, or drops them if the script
+ * changed them or they are large. */
 void arguments_end(struct arguments *arguments);
-/* Drops the tables, even if they were left half filled. */
+/* Removes KEYS and ARGV from the globals and drops their tables. For arguments_show that an error
+ * interrupted: the tables may be half filled. */
 void arguments_drop(struct arguments *arguments);
-/* Removes KEYS and ARGV from the globals, before a function runs. */
+/* Removes KEYS and ARGV from the globals but keeps the tables: functions must not see the arguments
+ * of a script. */
 void arguments_hide(struct arguments *arguments);
 
-/* Pushes a new table. */
+/* Pushes a new table of these texts, as an argument of a function. */
 void arguments_push(lua_State *lua, const struct bytes *texts, int count);

@@ -47,10 +47,11 @@ struct running {
     bool stopping;             /* SCRIPT KILL or FUNCTION KILL */
 };
 
-/* Call it often while a script runs: serves other clients if that is due, and raises a Lua error if
- * the script has to end. `now` is the monotonic clock in microseconds. */
+/* Serves other clients if that is due, and raises a Lua error if the script has to end. Must be
+ * called often while a script runs; no effect otherwise. `now` is the monotonic clock in
+ * microseconds. */
 void busy_check(struct running *running, lua_State *lua, int64_t now);
-/* Ends the serving of other clients, if the script was busy. Call when the script has ended. */
+/* After a script has ended, ends the serving of other clients, if the script was busy. */
 void busy_end(struct running *running);
 
 /* Makes the running script fail at once. Returns false if it has changed data. */

@@ -22,7 +22,8 @@ struct functions {
     int64_t load_until; /* clock_mono_usec() at which loading is stopped */
 };
 
-/* The sandbox must be complete, with the table `redis`. */
+/* Begins without libraries. The sandbox of the interpreter must be complete, with the table
+ * `redis`. */
 void functions_init(struct functions *functions, struct interpreter *interpreter,
                     const struct conf *conf);
 void functions_drop(struct functions *functions);
@@ -43,7 +44,8 @@ struct function_library *functions_compile(struct functions *functions, struct b
 void functions_install(struct functions *functions, struct function_library *library,
                        const struct libraries *libraries, const struct library *stored);
 
-/* Inits another table, whose libraries can be installed later. */
+/* Initializes another table, for libraries that functions_compile makes and functions_install may
+ * put into functions->table later. */
 void functions_table_init(struct functions *functions, struct function_table *table);
 
 size_t functions_bytes(const struct functions *functions); /* without Lua's memory */

@@ -37,5 +37,5 @@ struct returns_reader {
     const struct returns *returns; /* NULL without parentheses */
     size_t at, next;
 };
-/* Returns the next piece; an empty one is the end. */
+/* Returns the next piece of the text; an empty one after the last. */
 struct bytes returns_read(struct returns_reader *reader);

@@ -13,8 +13,8 @@
 void sandbox_open(lua_State *lua);
 /* Sets fields of the table below the top to those of the table at the top, which is popped. */
 void sandbox_copy_fields(lua_State *lua, const char *const *fields);
-/* Call it after each script, each function and each load of a library: resets the settings of cjson
- * and the seed of math.random. */
+/* Resets the settings of cjson and the seed of math.random after each script, each function and
+ * each load of a library, so that the next one does not see what this one has set. */
 void sandbox_reset(lua_State *lua);
 /* An __index for tables of globals: raises Redis' error. */
 int sandbox_refuse_missing(lua_State *lua);

@@ -86,7 +86,8 @@ int script_find_keys(int argc, const struct bytes *argv, int *positions);
  * were when it began. */
 struct functions *scripting_functions(struct scripting *scripting);
 
-/* MONITOR shows the call before the commands that the script calls. */
+/* Shows the call to the clients of MONITOR now, so that they see it before the commands that the
+ * script calls. */
 void script_show_to_monitors(struct call *call);
 
 /* The context of both groups is a struct scripting. */

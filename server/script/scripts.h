@@ -45,7 +45,8 @@ struct script *scripts_get(struct scripts *scripts, struct bytes text, char *why
 struct script *scripts_find(struct scripts *scripts, struct bytes sha);
 /* Keeps the script until scripts_flush, for SCRIPT LOAD. */
 void scripts_keep(struct scripts *scripts, struct script *script);
-/* Keep the script from being freed while it runs. Call before and after each run. */
+/* Surround each run of a script, which is not freed while it runs. scripts_begin also makes it the
+ * most recently used one; scripts_end frees it if it was dropped meanwhile. */
 void scripts_begin(struct scripts *scripts, struct script *script);
 void scripts_end(struct scripts *scripts, struct script *script);
 void scripts_flush(struct scripts *scripts);

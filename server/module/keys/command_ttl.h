@@ -10,20 +10,21 @@
 #include "server/module/api/redis_api.h"
 #include "store/base/instant.h"
 
-/* Returns false if the host refused. */
+/* Registers the filter. Returns false if the host refused. */
 bool command_ttl_start(RedisModuleCtx *ctx);
 
-/* Call it when no command runs and the host may have slept. Forgets the last command, and makes the
- * next deadline read the clock. */
+/* Forgets the last command, because the memory of its key may be reused for another name, and makes
+ * the next deadline read the clock. For each turn of the host's loop, while no command runs. */
 void command_ttl_new_turn(void);
 
 /* Between these two calls the module itself sets this deadline on one key, which
- * command_ttl_deadline then returns: the filter does not see the module's own commands. Call
- * between two commands of the host. */
+ * command_ttl_deadline then returns: the filter does not see the module's own commands. No command
+ * of a client may run meanwhile. */
 void command_ttl_begin_own(msec at);
 void command_ttl_end_own(void);
 
-/* Call it in the event "expire" of this key: finds the deadline. Returns false if it is unknown, as
- * in EXEC, whose commands went through the filter when they were queued. While a file is loaded,
- * commands do not pass the filter, so do not call this then. */
+/* During the event "expire" of this key, finds the deadline that the command sets, once for each
+ * command. Returns false if it is unknown and must be read from the host, as in EXEC, whose
+ * commands went through the filter when they were queued. Useless while a file is loaded, because
+ * its commands do not pass the filter. */
 bool command_ttl_deadline(const RedisModuleString *key, msec *at);

@@ -50,7 +50,7 @@ struct due_keys {
 void due_keys_init(struct due_keys *keys);
 void due_keys_drop(struct due_keys *keys);
 
-/* Returns NULL if the name is not known. O(1) */
+/* Returns the name's entry, or NULL if it has none. O(1) */
 struct due_key *due_keys_find(const struct due_keys *keys, unsigned db, struct bytes name);
 /* Returns the name's entry, adding it if needed. NULL if the name exceeds DUE_NAME_MAX. O(1) */
 struct due_key *due_keys_add(struct due_keys *keys, unsigned db, struct bytes name);

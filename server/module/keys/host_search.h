@@ -8,6 +8,6 @@
 
 #include "server/module/api/redis_api.h"
 
-/* Suspends or resumes the search; no effect if already in that state. If the host refuses, its
- * search continues. */
+/* Suspends or resumes the search; no effect if it is in that state already, or if the host
+ * refuses. */
 void host_search_suspend(RedisModuleCtx *ctx, bool suspended);

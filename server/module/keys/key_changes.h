@@ -40,7 +40,7 @@ struct key_changes {
 void key_changes_init(struct key_changes *changes);
 void key_changes_drop(struct key_changes *changes);
 
-/* Ignores a name that is longer than KEY_CHANGE_NAME_MAX. Amortized O(length) */
+/* Appends a change. Ignores a name that is longer than KEY_CHANGE_NAME_MAX. Amortized O(length) */
 void key_changes_put(struct key_changes *changes, uint32_t database, enum key_change_kind kind,
                      msec at, struct bytes name);
 /* Returns up to `most` of the first changes, or 0 if the queue is empty. They are valid until they

@@ -25,7 +25,7 @@ struct name_pages {
     size_t bytes;                                              /* of pages and larger blocks */
 };
 
-/* `size` is not 0; the block is aligned to 4 bytes. O(1) */
+/* Returns a block of `size` bytes, not 0, aligned to 4 bytes. O(1) */
 void *name_pages_alloc(struct name_pages *pages, size_t size);
-/* `size` as it was allocated. O(1) */
+/* Frees a block; `size` must be that of its allocation. O(1) */
 void name_pages_free(struct name_pages *pages, void *block, size_t size);

@@ -37,11 +37,14 @@ struct volatile_keys {
 
 void volatile_keys_init(struct volatile_keys *known);
 
-/* A keyspace event of a class in VOLATILE_EVENTS. */
+/* Takes a keyspace event of a class in VOLATILE_EVENTS: queues the key, or on the spot notes a
+ * loaded, forgets an evicted and counts an expired one. Ignores other events, and keys of imported
+ * slots. */
 enum { VOLATILE_EVENTS = NOTIFY_GENERIC | NOTIFY_EXPIRED | NOTIFY_EVICTED | NOTIFY_LOADED };
 void volatile_keys_event(struct volatile_keys *known, RedisModuleCtx *ctx, int class,
                          const char *event, RedisModuleString *name);
-/* Notes the deadline of an open key, as in a scan. */
+/* Notes the deadline of an open key, if it has one, and calls on_open: for keys that no event
+ * names, as in a scan. */
 void volatile_keys_note(struct volatile_keys *known, RedisModuleCtx *ctx, RedisModuleString *name,
                         RedisModuleKey *key);
 

@@ -10,13 +10,14 @@
 #include "store/base/bytes.h"
 #include "store/base/instant.h"
 
-/* A keyspace event of a class in POLICY_EVENTS. */
+/* On a master, notes the key of a keyspace event of a class in POLICY_EVENTS, if it was written:
+ * key_policies_apply then applies its policy. */
 enum {
     POLICY_EVENTS = NOTIFY_GENERIC | NOTIFY_STRING | NOTIFY_LIST | NOTIFY_SET | NOTIFY_HASH |
                     NOTIFY_ZSET | NOTIFY_STREAM | NOTIFY_MODULE | NOTIFY_NEW,
 };
 void key_policies_event(RedisModuleCtx *ctx, const char *event, RedisModuleString *name);
-/* Notes an open key that existed when its policy was set. */
+/* Notes a key that existed when its policy was set, as if it were created now. */
 void key_policies_existing(RedisModuleCtx *ctx, RedisModuleString *name);
 
 /* Notes that the key has expired, with its deadline, so that key_policies_apply adds it to the log

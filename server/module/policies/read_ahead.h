@@ -15,11 +15,12 @@
 
 void read_ahead_init(void);
 
-/* Notes when to copy the key's value, if its policy logs values. Call when the key's deadline
- * becomes `at`, even if an earlier one was noted. NEVER means that the key is gone or has no
- * deadline: drops its copy. */
+/* Notes that the key's deadline is now `at`: if its policy logs values and it has no copy, its
+ * value is copied AHEAD_MSEC before. NEVER means that the key is gone or has no deadline: drops its
+ * copy. */
 void read_ahead_deadline(unsigned db, struct bytes name, msec at);
-/* Call when the key was written, or removed without having expired. */
+/* Drops the copy of a key that was written, or removed without having expired. If the key had a
+ * copy and still exists, its value is copied again in the same turn. */
 void read_ahead_written(unsigned db, struct bytes name);
 /* Returns the copy of a key that has expired, or NULL. The caller frees it. */
 struct last_value *read_ahead_take(unsigned db, struct bytes name);

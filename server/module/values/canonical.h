@@ -8,8 +8,9 @@
 /* The prefix of our commands whose names have no dot: the host may have commands of these names. */
 #define CANONICAL_PREFIX "E."
 
-/* Collects an effect in database 0. */
+/* Adds an effect, in database 0, to those that the next of the following two calls writes. */
 void canonical_put(const struct effect *effect);
-/* Write the collected effects. */
+/* Write the collected effects as commands and forget them: to the host's replicas and append-only
+ * file, or to a rewrite of that file. */
 void canonical_replicate(RedisModuleCtx *ctx);
 void canonical_emit(RedisModuleIO *aof);

@@ -15,7 +15,7 @@ struct due_keys *due_values_keys(void);
 void due_values_note(unsigned db, struct bytes name, RedisModuleKey *key);
 /* Notes the keys of a transaction; call it between lent_keys_take_back and lent_keys_close. */
 void due_values_note_lent(const struct lent_keys *lent);
-/* Call when the key leaves its database: drops its note. */
+/* Drops the note of a key that leaves its database; a held_value_on_unlink. */
 void due_values_unlinked(RedisModuleKeyOptCtx *ctx, const void *value);
 /* Makes due_values_run serve the clients that wait for the key, at this instant or earlier. */
 void due_values_wake(RedisModuleCtx *ctx, RedisModuleString *name, msec at);

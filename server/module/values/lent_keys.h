@@ -58,7 +58,8 @@ struct lent_keys {
 void lent_keys_begin(struct lent_keys *lent, RedisModuleCtx *ctx, bool writes);
 /* Opens the key and lends its value, unless the store has it already. */
 void lent_keys_open(struct lent_keys *lent, RedisModuleString *name);
-/* Is anything overdue in one of the values that a transaction would remove or announce? */
+/* Does a lent value contain an overdue member or element that a transaction would remove or
+ * announce? */
 bool lent_keys_overdue(const struct lent_keys *lent, msec now);
 struct store *lent_keys_store(void);
 /* Returns the values to the host's keys and replicates the effects. */

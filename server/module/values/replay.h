@@ -4,7 +4,7 @@
 
 #include "server/module/api/redis_api.h"
 
-/* Does a call with these context flags come from a master or a file? */
+/* Does a call with these flags (GetContextFlags) come from a master or a file? */
 bool replay_is_replicated(int flags);
 /* Applies the call's effects and replies. */
 int replay_run(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);

@@ -46,7 +46,8 @@ enum { ENGINE_HOOK_STEPS = 10000 };
 struct interpreter *interpreter_new(void);
 void interpreter_free(struct interpreter *interpreter);
 
-/* Calls lua_pcall, inside which allocations may fail. Returns true without an error. */
+/* Calls lua_pcall, inside which allocations may fail. Returns false if there was an error, which is
+ * then at the top of the stack. */
 bool interpreter_call(struct interpreter *interpreter, int args, int results, int on_error);
 /* Sets whether allocations may fail, for calls into Lua that Lua itself protects. Returns the
  * former state, to be restored by a second call. */
@@ -60,8 +61,8 @@ void interpreter_check_stack(lua_State *lua);
  * Lua. Always true in a state without an interpreter. */
 bool interpreter_has_stack(lua_State *lua);
 
-/* Call it when a function in C has done about as much work as this many instructions. Checks the
- * time if that is due, which may raise a Lua error. No effect in a state without an interpreter. */
+/* Adds the work of a function in C, measured in instructions of Lua. When enough has been added
+ * calls on_steps, which may raise a Lua error. No effect in a state without an interpreter. */
 void interpreter_spend(lua_State *lua, unsigned steps);
 
 /* Lets Lua allocate this many more bytes while a script runs. Beyond them, an allocation fails with

@@ -30,7 +30,7 @@ struct lua_pattern {
 /* Matches at exactly this position of the subject. Returns the end of the match, or NULL. Raises a
  * Lua error if the pattern is malformed or too complex, or if the script has to end. */
 const char *lua_pattern_match(struct lua_pattern *run, const char *at);
-/* Call after the last match: passes the rest of the steps to interpreter_spend. */
+/* Ends a search: passes the rest of its steps to interpreter_spend, which may raise an error. */
 void lua_pattern_end(struct lua_pattern *run);
 
 /* Pushes capture `index`. For a pattern without captures, 0 is the match. */
