@@ -182,7 +182,7 @@ static inline struct successor effect_successor(const struct effect *effect)
  *     marks.added       number of entries
  *     from              own_names
  *
- * As a command the effect has neither own_names nor the last ID; stream_packed_check computes
+ * The effect's command contains neither own_names nor the last ID; stream_packed_check computes
  * them. */
 static inline struct effect effect_of_packed(const struct stream_packed *packed)
 {

@@ -44,7 +44,9 @@
  *
  * A call takes turns in all states in which all keys have nodes. If it finds nothing and has BLOCK,
  * it waits. Without BLOCK it waits only for the first look that takes the policies at its start
- * into account: the running one, or in a state ..._CHANGED the next.
+ * into account: the running one, or in a state ..._CHANGED the next. In code: fair_use, fair_build,
+ * then fair_next and fair_turned for each turn; if no element was claimed, fair_next_at, and
+ * fair_begin_wait once the client waits.
  *
  * FLUSHDB, FLUSHALL and a reload replace each index of their databases (index_restart). The new one
  * has FAIR_NO_NODES if the old one had it; otherwise it begins in FAIR_SCANNING, or in

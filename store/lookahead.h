@@ -23,7 +23,9 @@ struct prefetch {
     const struct dict *table;
 };
 
-void lookahead(struct prefetch *all, unsigned count); /* at most PREFETCHES_MAX */
+/* Prefetches for all requests (at most PREFETCHES_MAX) step by step, so that their cache misses
+ * overlap. For a single request only the bucket of its key is prefetched. */
+void lookahead(struct prefetch *all, unsigned count);
 
 /* Lets the prefetched request that runs next reuse its hashes, until lookahead_forget, which must
  * follow the request. They are kept in a global, for the reason in siphash.h. */

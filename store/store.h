@@ -11,7 +11,7 @@
  *
  *     the data:
  *       keyspace             one database: keys, values, deadlines, SCAN
- *       library              the texts of functions, which are not run here
+ *       library              the texts of functions, which the server runs
  *       tokens               the counter of fencing tokens
  *       leases               what all leases share
  *     its changes:

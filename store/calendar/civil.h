@@ -36,7 +36,7 @@ static inline int days_in_month(int64_t year, int month)
     return days[month - 1] + (month == 2 && is_leap_year(year));
 }
 
-/* Years begin in March here, so that the day added in a leap year is the last one. */
+/* Counts years from March, so that the day added in a leap year is the last one. */
 static inline int64_t civil_to_days(struct civil date)
 {
     int64_t year = date.year - (date.month <= 2);

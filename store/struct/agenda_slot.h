@@ -29,7 +29,7 @@ struct agenda_slot {
     number bits __attribute__((packed, aligned(8))); /* mem_alloc guarantees only 8 */
 };
 
-/* For an instant outside 46 bits: the slot holds the nearest instant that fits, and points here. */
+/* For an instant outside 46 bits: the slot holds the nearest one that fits, and points to this. */
 struct far_instant {
     msec at;
     struct deadline *deadline;

@@ -17,8 +17,8 @@
  * split in halves.
  *
  * ranked has inner nodes of its own, because its most frequent searches are by rank. It keeps
- * counts in an array, so that a search by rank reads one node per level; here it would read each
- * child that it passes. Sharing would save little code, because the functions of ranked_node.c
+ * counts in an array, so that a search by rank reads one node per level; counted reads each child
+ * that it passes. Sharing would save little code, because the functions of ranked_node.c
  * serve ranked's leaves too. */
 #pragma once
 
@@ -87,7 +87,7 @@ struct counted_node *counted_at(const struct counted *tree, size_t *rank);
 size_t counted_before(const struct counted_node *leaf);  /* items of the leaves before it */
 unsigned counted_index(const struct counted_node *node); /* of its branch; not for the root */
 
-/* Relocates the inner nodes that begin with this leaf. */
+/* Relocates the inner nodes whose first leaf is this one. */
 void counted_relocate(struct counted *tree, const struct counted_node *leaf,
                       struct relocation *relocation);
 

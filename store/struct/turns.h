@@ -52,7 +52,8 @@ static inline size_t turns_count(const struct turns *turns)
     return dict_count(&turns->keys);
 }
 struct turn *turns_find(const struct turns *turns, struct bytes key); /* or NULL. O(1) */
-/* Returns the key's node, made if there is none. Place a new node before the next change. O(1) */
+/* Returns the key's node, made if there is none. A new node is neither in the ring nor in the
+ * agenda: call turns_place before any other change. O(1) */
 struct turn *turns_add(struct turns *turns, struct bytes key);
 
 enum turn_move {

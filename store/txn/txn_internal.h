@@ -134,7 +134,7 @@ static inline void txn_note(struct txn *txn, struct entry *entry, enum policy_ca
 /* Counts a key that a client has set, for POLICY STATS. This function and txn_policy_count_expired
  * look up the policy: call them only if there are any. */
 void txn_policy_count_set(struct txn *txn, struct entry *entry);
-/* Counts a key that ends because its time is over. Ignores a key that was not set here. */
+/* Counts a key that ends because its time is over, if a client of this server has set it. */
 void txn_policy_count_expired(struct txn *txn, const struct entry *entry);
 /* For a key that was added, or whose whole value was replaced: notes whether a client set it here,
  * and that it was not read. This is noted even without policies, so that POLICY STATS is right from

@@ -123,7 +123,8 @@ struct element *dehydrator_move(struct dehydrator *dehydrator, struct element *e
 /* Removes the element and its successor. O(log n) */
 void dehydrator_remove(struct dehydrator *dehydrator, struct element *element);
 
-struct bytes element_id(const struct element *element); /* both borrowed */
+/* Return the id and the payload, borrowed until the element changes. */
+struct bytes element_id(const struct element *element);
 struct bytes element_payload(const struct element *element);
 /* Returns the stored stage. `claimed` may be true although the lease has ended. */
 struct stage dehydrator_stage(const struct dehydrator *dehydrator, const struct element *element);

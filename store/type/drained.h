@@ -27,8 +27,8 @@ void drained_free(struct drained *drained); /* NULL is ignored. O(DRAINED_MOST) 
 void drained_keep(struct drained *drained, struct bytes key, struct delivery_tally tally, msec now);
 /* Removes the counts of the key and returns them to the caller; {0} if there are none. O(1) */
 struct delivery_tally drained_take(struct drained *drained, struct bytes key, msec now);
-struct delivery_tally drained_find(const struct drained *drained, struct bytes key,
-                                   msec now); /* borrowed */
+/* As drained_take, but the counts stay in the table, borrowed until its next change. */
+struct delivery_tally drained_find(const struct drained *drained, struct bytes key, msec now);
 /* Visits some of the counts that are not older than a day, and returns the cursor to continue from
  * (as dict_scan). */
 uint64_t drained_scan(const struct drained *drained, uint64_t cursor, msec now,

@@ -19,11 +19,12 @@ void hash_free(struct hash *hash);
 bool hash_free_some(struct hash *hash, size_t *work); /* as list_free_some */
 
 size_t hash_count(const struct hash *hash);
-bool hash_get(const struct hash *hash, struct bytes field, struct bytes *value); /* borrowed */
+/* Finds the field's value, borrowed. Returns false if there is no such field. */
+bool hash_get(const struct hash *hash, struct bytes field, struct bytes *value);
 /* Sets value and deadline (NEVER for none) of a field. Returns true if the field is new. `value`
  * may be (part of) the old value. */
 bool hash_set(struct hash *hash, struct bytes field, struct bytes value, msec at);
-bool hash_remove(struct hash *hash, struct bytes field);
+bool hash_remove(struct hash *hash, struct bytes field); /* false if there is none */
 /* Draws a random field and its value, borrowed; the hash must not be empty. */
 void hash_random(const struct hash *hash, uint64_t (*next)(void *ctx), void *ctx,
                  struct bytes *field, struct bytes *value);

@@ -125,6 +125,7 @@ bool object_member_deadline(const struct object *object, struct bytes member, ms
 /* Sets the member's deadline, or removes it (NEVER). Returns false if there is no such member.
  * O(log n) */
 bool object_member_expire(const struct object *object, struct bytes member, msec at);
+/* Removes the member. Returns false if there is no such member. O(log n) */
 bool object_member_remove(const struct object *object, struct bytes member);
 /* Finds the member with the earliest deadline. Returns false if none has a deadline. O(1) */
 bool object_member_first(const struct object *object, struct bytes *member, msec *at);

@@ -37,7 +37,7 @@ size_t zset_below_member(const struct zset *zset, struct bytes member, bool or_e
 void zset_put(struct zset *zset, struct bytes member, double score, msec at);
 /* As zset_put, for a member that is known to be absent, which saves a search. */
 void zset_add(struct zset *zset, struct bytes member, double score, msec at);
-bool zset_remove(struct zset *zset, struct bytes member);
+bool zset_remove(struct zset *zset, struct bytes member);          /* false if there is none */
 void zset_remove_ranks(struct zset *zset, size_t from, size_t to); /* from <= to <= count */
 
 /* Visits some members, and returns the cursor to continue from (as dict_scan). A set that is small

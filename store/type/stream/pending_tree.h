@@ -1,5 +1,5 @@
-/* pending_tree: the pending entries of a consumer group, ordered by ID, with ranks. Consumers are
- * numbers here.
+/* pending_tree: the pending entries of a consumer group, ordered by ID, with ranks. It knows
+ * consumers only by their numbers.
  *
  * It is a counted tree (store/struct/counted.h) of leaves (pending_leaf.h). A branch also stores a
  * summary: the earliest instants and the set of consumers below it. A search by consumer or by time

@@ -29,6 +29,7 @@ struct stream_groups *stream_groups_relocate(struct stream_groups *groups,
                                              struct relocation *relocation);
 
 /* ---- groups, by name ---- */
+/* The functions that find return NULL or false if there is nothing of this name or ID. */
 
 size_t stream_groups_count(const struct stream_groups *groups);
 struct stream_group *group_find(const struct stream_groups *groups, struct bytes name);
