@@ -1,4 +1,5 @@
-/* persist_wiring: what the parts of this folder know of the server. */
+/* persist_wiring: the rest of the server as the parts of this folder see it: the objects and
+ * callbacks that persist_new receives and passes on. */
 #pragma once
 
 #include "conf/conf.h"

@@ -1,4 +1,5 @@
-/* author: keeps the store's trail in step with its option, and names sessions to it. */
+/* author: creates the store's trail (store/trail/trail.h) as the option `why-memory` says, and
+ * tells it the client and the command of each change, for EXPIRY WHY. */
 #pragma once
 
 #include "server/engine/engine.h"

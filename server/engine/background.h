@@ -13,7 +13,8 @@
 struct background;
 
 struct background_work {
-    /* Does about `amount` units of work. Returns false if there is nothing to do now. */
+    /* Does about `amount` units of work; what a unit is, the module defines. Returns false if there
+     * is nothing to do now. */
     bool (*run)(void *ctx, size_t amount);
     /* Called at the end of a turn with the time that the slice took, if it ran. May be NULL. */
     void (*took)(void *ctx, int64_t usec);

@@ -86,7 +86,8 @@ struct engine {
     bool evicting; /* memory use may exceed maxmemory: memory_limit_evict runs in the background */
 };
 
-/* Applies the options of the store. Call at start-up and after CONFIG SET. */
+/* Passes options to the store, such as those of eviction, leases and encodings, and connects its
+ * leases and fair claims with the blocked clients. Call at the start and after CONFIG SET. */
 void engine_configure(struct engine *engine);
 
 /* Must the session authenticate first? */
@@ -118,7 +119,8 @@ static inline bool engine_keeps_overdue(struct engine *engine, msec now)
 bool engine_request(struct engine *engine, struct session *session, struct command_ref command,
                     int argc, const struct bytes *argv);
 
-/* Call when the reply to a request of the session is complete, whether it blocked or not. */
+/* Ends CLIENT REPLY SKIP after the request that it suppresses. Call when a request of the session
+ * has its reply, at once or after it was blocked. */
 void engine_answered(struct session *session);
 
 /* Runs a call of an EXEC or a script, in the open transaction and in the session's database, and

@@ -11,5 +11,6 @@ struct expired_log_watch {
     unsigned seconds; /* seconds until the next report is allowed */
 };
 
-/* Call each second. Reports new errors, at most once a minute. */
+/* Reports the errors since the last report, unless that was less than a minute ago. Call once a
+ * second. */
 void expired_log_watch_second(struct expired_log_watch *watch, const struct store *store);

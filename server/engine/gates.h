@@ -14,11 +14,13 @@
  * inside a MULTI makes EXEC fail. May evict keys if the call needs memory. */
 bool gates_refuse(struct engine *engine, struct call *call);
 
-/* Why persistence fails, for the error of refused writes. NULL if writes are not refused. */
+/* Returns the reason why writes are refused because persistence fails, for their error; NULL if
+ * they are not refused for that. */
 const char *gates_persist_fault(const struct engine *engine);
 bool gates_is_read_only(const struct engine *engine);   /* a read-only replica */
 bool gates_lacks_replicas(const struct engine *engine); /* fewer than min-replicas-to-write */
-/* Are reads refused because the data may be stale? */
+/* Are commands without the flag STALE refused, because this replica is not connected to its
+ * master? */
 bool gates_is_stale(const struct engine *engine);
 
 /* Replies with the error for calls that are refused while a script is busy. */

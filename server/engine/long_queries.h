@@ -10,7 +10,7 @@
 #include "server/engine/react/blocked.h"
 
 struct long_query_kind {
-    /* Works for about 20 us. Returns true when the answer is ready. */
+    /* Continues to compute the answer for about 20 us. Returns true when it is ready. */
     bool (*work)(void *question, msec now);
     void (*answer)(void *question, msec now, struct resp_writer *out);
     void (*free)(void *question);
@@ -21,8 +21,10 @@ struct long_queries;
 struct long_queries *long_queries_new(const struct clock *clock, struct blocked *blocked);
 void long_queries_free(struct long_queries *queries); /* no session may be waiting */
 
-/* Blocks the session until its query is answered. Takes ownership of the question. */
+/* Blocks the session until its query is answered. Takes ownership of the question, which is freed
+ * after the answer, or earlier if the wait ends otherwise (CLIENT UNBLOCK, a closed connection). */
 void long_queries_ask(struct long_queries *queries, struct session *session,
                       const struct long_query_kind *kind, void *question);
-/* A slice of background work: calls `work` of the first query. Returns false if no query waits. */
+/* A slice of background work: calls `work` of the first query and, if its answer is ready, replies.
+ * Returns false if no query waits. `amount` is ignored. */
 bool long_queries_run(void *queries, size_t amount);

@@ -12,7 +12,7 @@ void multi_drop(struct session *session);  /* drops the queue; does nothing with
 /* Appends a copy of the call to the queue. Returns false if memory runs out. If EXEC is bound to
  * fail, after multi_break or because a watched key has changed, stores nothing and returns true. */
 bool multi_queue(struct session *session, const struct call *call);
-/* Call when a command was refused, so that EXEC fails. No effect without a queue. */
+/* Makes EXEC fail, because a command after MULTI was refused. No effect without a queue. */
 void multi_break(struct session *session);
 bool multi_broken(const struct session *session);
 /* Returns the flags of the call. For EXEC they include those of the queued calls: a restriction is

@@ -56,10 +56,12 @@ void pace_halved(struct lag *lag);
  * everything, lost its limit, or is closed. */
 void pace_forget(struct lag *lag);
 
-/* Must background work that publishes events wait? O(lags) */
+/* Must background work that publishes events wait for a client? Ignores, from now on, each client
+ * whose time is over. O(lags) */
 bool pace_holds(struct pace *pace, msec now);
 /* Returns the last instant at which background work that publishes events must wait if no client
  * reads anything. INT64_MIN if it need not wait. O(lags) */
 msec pace_until(const struct pace *pace);
-/* Call when the system clock was set: moves the ends, so that waits keep their lengths. */
+/* Moves the ends of all waits by `by` milliseconds, so that they keep their lengths. Call when the
+ * system clock was set. */
 void pace_clock_set(struct pace *pace, msec by);

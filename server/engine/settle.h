@@ -25,8 +25,9 @@ void settle_free(struct settle *settle); /* call when no session is delayed */
  * and the request is tried again after session_wake. For EXEC, checks the queued commands. Always
  * false if settle is NULL, and while data is loaded. O(keys of the call) */
 bool settle_delays(struct engine *engine, const struct call *call);
-/* Must a blocked client that is about to be served be delayed? Then the client stays blocked, and
- * its key becomes ready again later. */
+/* Must a blocked client that is about to be served be delayed, because a key of its command
+ * contains many expired members? Then the caller skips the key of the try (blocked_skip_key): the
+ * client stays blocked, and the key becomes ready again once the members are removed. */
 bool settle_postpones(struct engine *engine, const struct blocked_try *try);
 
 /* Removes up to `amount` expired members of one key, or first hides up to `amount` overdue keys if

@@ -16,13 +16,15 @@ struct store_work;
 struct store_work *store_work_new(struct loop *loop, struct clock *clock, struct engine *engine,
                                   struct background *background);
 void store_work_free(struct store_work *work);
-/* Moves a held clock forward to its goal, from one due instant to the next, and does all the work
- * that is due at each. Call between requests. */
+/* Moves a held clock forward to its goal, from one due instant to the next, and does the work that
+ * is due at each, as if that time had passed. Work that may not be done now, as on a replica,
+ * stays. Call between requests. */
 void store_work_advance(struct store_work *work);
 /* Returns the next deadline as an instant of the wall clock. NEVER if there is none, or while the
  * clock is held. */
 msec store_work_next(const struct store_work *work);
-/* Call at the end of each turn: makes the next turn start at `due`, unless something else starts
- * one earlier. AT_ONCE starts it without sleeping. */
+/* Makes the next turn start at `due`, an instant of the wall clock, unless something else starts
+ * one earlier. AT_ONCE starts it without sleeping. Replaces the instant set before. Call at the end
+ * of each turn. */
 #define AT_ONCE INT64_MIN
 void store_work_wake_at(struct store_work *work, msec due);

@@ -28,5 +28,6 @@ void unblock_answered(struct session *session);
 bool unblock_client(struct engine *engine, struct session *session, bool with_error);
 /* Unblocks a session with this error. No effect if it is not blocked. */
 void unblock_with_error(struct engine *engine, struct session *session, enum error error);
-/* Call when the server becomes a replica: sends an error to a blocked session and closes it. */
+/* Ends a session's wait with an error and closes the session, because the server becomes a replica.
+ * No effect if it is not blocked. */
 void unblock_and_close(struct engine *engine, struct session *session);

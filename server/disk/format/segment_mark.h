@@ -41,7 +41,7 @@ struct journal_end {
 struct journal_end journal_end_to_follow(const struct journal_end *end,
                                          const struct journal_end *before);
 
-/* Print the line, without a NUL, and return its length. */
+/* Print a #segment or #synced line, without a NUL, and return its length. */
 size_t segment_mark_begin(char to[SEGMENT_MARK_MAX], uint32_t id, const struct journal_end *before);
 size_t segment_mark_synced(char to[SEGMENT_MARK_MAX], uint64_t offset, uint32_t id);
 

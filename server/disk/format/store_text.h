@@ -1,4 +1,5 @@
-/* store_text: writes the contents of a store as commands (effect_text.h), in pieces. */
+/* store_text: writes the contents of a store as commands (effect_text.h), in pieces, for bases and
+ * full copies. */
 #pragma once
 
 #include "store/store.h"

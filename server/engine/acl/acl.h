@@ -72,10 +72,11 @@ void acl_words_drop(struct acl_words *words);
 enum acl_fault acl_set_user(struct acl *acl, struct bytes name, const struct acl_words *words,
                             struct bytes *refused);
 /* Deletes the user; returns false if there is none. The user's sessions keep the struct, now with
- * `is_deleted`, until the caller has moved them to another user. Not allowed for the default
- * user. */
+ * `is_deleted`, until the caller closes them or calls acl_log_out for them. Not allowed for the
+ * default user. */
 bool acl_delete_user(struct acl *acl, struct bytes name);
-/* Makes the new requirepass the only password of the default user, who needs none if it is "". */
+/* Makes `password`, the new requirepass, the only password of the default user. If it is "", the
+ * default user needs no password. */
 void acl_set_requirepass(struct acl *acl, const char *password);
 
 /* ---- several users at once: files and options (acl_file.c) ---- */
@@ -108,13 +109,16 @@ bool acl_uses_requirepass(const struct acl *acl);
 
 /* ---- sessions ---- */
 
-/* Gives a new session, or one after RESET, the default user. */
+/* Gives a new session, or one after RESET, the default user. The session is authenticated unless
+ * acl_wants_password. */
 void acl_begin_session(struct acl *acl, struct session *session);
+/* Takes the user from a session that ends. */
 void acl_end_session(struct session *session);
-/* Logs in. Returns false if the password is wrong, or the user does not exist or is off. */
+/* Gives the session this user, authenticated. Returns false, and leaves the session's user, if the
+ * password is wrong, or the user does not exist or is off. */
 bool acl_log_in(struct acl *acl, struct session *session, struct bytes name, struct bytes password);
-/* Logs in without a password, for a peer that was authenticated by other means, such as a
- * certificate. Returns false if the user does not exist or is off. */
+/* Does the same without a password, for a peer that was authenticated by other means, such as a
+ * certificate. */
 bool acl_log_in_by_name(struct acl *acl, struct session *session, struct bytes name);
 /* For a session whose user was deleted: makes it an unauthenticated session of the default user. */
 void acl_log_out(struct acl *acl, struct session *session);

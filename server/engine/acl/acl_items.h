@@ -26,7 +26,7 @@ struct acl_items {
     struct dict index;
 };
 
-/* The text must be absent. O(1) */
+/* Appends a copy of the text, which must not be in the list yet. Amortized O(1) */
 struct acl_item *acl_items_add(struct acl_items *items, unsigned tag, struct bytes text);
 struct acl_item *acl_items_find(const struct acl_items *items,
                                 struct bytes text);                    /* or NULL. O(1) */

@@ -1,6 +1,6 @@
 /* acl_log: the latest refusals, for ACL LOG. A refusal that equals one of the latest ten entries in
- * reason, place, object and user, at most a minute later, is counted in that entry. Times are
- * arguments. */
+ * reason, place, object and user, and comes at most a minute after it, is counted in that entry,
+ * which becomes the latest. The caller passes the time. */
 #pragma once
 
 #include <sys/queue.h>
@@ -46,7 +46,7 @@ struct acl_refusal {
 };
 
 void acl_log_init(struct acl_log *log);
-/* Keeps at most `most` entries. */
+/* Records a refusal, with copies of its texts. Then drops the oldest entries beyond `most`. */
 void acl_log_add(struct acl_log *log, const struct acl_refusal *refusal, size_t most);
 void acl_log_reset(struct acl_log *log);
 

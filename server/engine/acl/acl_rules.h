@@ -43,8 +43,9 @@ void acl_rules_add(struct acl_rules *rules, enum acl_rule_kind kind, const struc
 /* Does a rule allow the command with this first argument? */
 bool acl_rules_allow_first_arg(const struct acl_rules *rules, const struct command *command,
                                struct bytes arg);
-/* Call when the command is allowed or forbidden whatever its first argument is: earlier rules about
- * first arguments stay in the list, but no longer count. */
+/* Ends the effect of earlier rules about first arguments of the command, because a later rule
+ * allows or forbids it whatever its first argument is: they stay in the list, but
+ * acl_rules_allow_first_arg ignores them. */
 void acl_rules_end_first_args(struct acl_rules *rules, const struct command *command);
 
 bool acl_rule_allows(const struct acl_item *rule); /* "+", not "-" */

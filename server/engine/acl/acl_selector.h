@@ -40,10 +40,11 @@ struct acl_selector {
 void acl_selector_init(struct acl_selector *selector, bool all_channels);
 void acl_selector_drop(struct acl_selector *selector);
 struct acl_selector acl_selector_copy(const struct acl_selector *selector);
-/* No keys, no commands, and channels as acl_selector_init makes them. */
+/* Makes the selector as acl_selector_init does: no keys, no commands, and all channels or none. */
 void acl_selector_reset(struct acl_selector *selector, bool all_channels);
 
-/* An invalid word changes nothing. */
+/* Applies a word of ACL SETUSER about commands, keys or channels (doc/acl.md). An invalid word
+ * changes nothing, and its fault is returned. */
 enum acl_fault acl_selector_apply(struct acl_selector *selector, const struct commands *commands,
                                   struct bytes word);
 /* Applies a word about commands: +get -get +@read +config|get +select|0 +@all -@all. */

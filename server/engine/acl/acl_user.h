@@ -28,7 +28,8 @@ struct acl_user *acl_user_new(struct bytes name, bool all_channels);
 /* Lets the user do everything without a password, like the initial default user. */
 void acl_user_open(struct acl_user *user);
 struct acl_user *acl_user_copy(const struct acl_user *user); /* with one reference */
-/* Exchanges everything except name, references and is_deleted. */
+/* Exchanges everything except name, references and is_deleted, so that a changed copy takes effect
+ * for all sessions of the user at once. */
 void acl_user_swap(struct acl_user *a, struct acl_user *b);
 /* Count references. The last release frees the user; releasing NULL does nothing. */
 struct acl_user *acl_user_retain(struct acl_user *user);
@@ -70,5 +71,6 @@ bool acl_user_reads_all(const struct acl_user *user, struct command_ref command,
 bool acl_user_reads_prefix(const struct acl_user *user, struct bytes prefix);
 /* May the user subscribe to this channel, or to this pattern? */
 bool acl_user_may_subscribe(const struct acl_user *user, struct bytes channel, bool is_pattern);
-/* Has the user lost a channel rule that it had before? */
+/* Does the user lack a channel rule that `before`, an earlier copy, had? Subscriptions may then
+ * have become forbidden. */
 bool acl_user_lost_channels(const struct acl_user *user, const struct acl_user *before);

@@ -31,10 +31,10 @@ struct latency {
 };
 
 const char *latency_name(enum latency_event event);
-/* Finds an event by name; LATENCY_EVENTS if there is none. */
+/* Returns the event with this name, or LATENCY_EVENTS if there is none. */
 enum latency_event latency_find(struct bytes name);
 
-/* Adds a sample; of several within one second, keeps the worst. */
+/* Adds a slow event. Of several within one second keeps only the worst. */
 void latency_note(struct latency *latency, enum latency_event event, int64_t at_sec, int64_t msec);
-/* Returns the i-th sample, from the oldest. */
+/* Returns the i-th sample, from 0 for the oldest to series->count - 1. */
 const struct latency_sample *latency_sample(const struct latency_series *series, unsigned i);

@@ -10,7 +10,7 @@ struct monitor;
 struct monitor *monitor_new(void);
 void monitor_free(struct monitor *monitor);
 
-/* No effect if the session was added already. */
+/* Begins to send commands to the session, or continues: a session receives each once. */
 void monitor_add(struct monitor *monitor, struct session *session);
 void monitor_forget(struct monitor *monitor, struct session *session);
 bool monitor_active(const struct monitor *monitor);

@@ -59,8 +59,8 @@ void observe_end(struct observer *observer, const struct call *call, int64_t beg
 int64_t observe_now(const struct observer *observer);
 void observe_again(struct observer *observer, const struct call *call, int64_t began,
                    struct call_time *time);
-/* Call when CLIENT UNBLOCK or a change of role has ended the wait of the call. The call may have
- * been answered with an error (call->failed). */
+/* Records a blocked call whose wait CLIENT UNBLOCK or a change of role has ended, with the time of
+ * its runs. If it was answered with an error (call->failed), counts that too. */
 void observe_ended(struct observer *observer, const struct call *call,
                    const struct call_time *time);
 /* Records the duration of a slice of expiry. */
@@ -69,7 +69,7 @@ void observe_expiry(struct observer *observer, int64_t usec);
  * does not send: they call this before they run other commands, so that monitors see the commands
  * in order. */
 void observe_monitor(struct observer *observer, const struct call *call);
-/* Counts a call that a gate has refused. */
+/* Counts a refused call in its command's statistics, and its error by code. */
 void observe_rejected(struct observer *observer, const struct call *call);
-/* Call instead inside EXEC: as in Redis, counts the error but not the call. */
+/* For a queued call that EXEC refuses: counts only the error by code, as Redis does. */
 void observe_refused(struct observer *observer, const struct call *call);

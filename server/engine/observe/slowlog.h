@@ -27,7 +27,7 @@ struct slow_call {
 struct slowlog *slowlog_new(void);
 void slowlog_free(struct slowlog *slowlog);
 
-/* Stores a copy as the newest, and keeps at most `max`. */
+/* Stores a copy as the newest, then drops the oldest beyond `max`. */
 void slowlog_note(struct slowlog *slowlog, const struct slow *slow, size_t max);
 size_t slowlog_count(const struct slowlog *slowlog);
 const struct slow_call *slowlog_newest(const struct slowlog *slowlog); /* NULL when empty */

@@ -54,13 +54,15 @@ struct stats {
     } sampled;
 };
 
-/* Computes the rates since the last sample; call about once a second. */
+/* Computes the rates since the last sample, and begins the next second of the peaks. Call about
+ * once a second. */
 void stats_sample(struct stats *stats, int64_t mono_usec);
 
 static inline void peak_note(struct peak *peak, size_t value)
 {
     if (value > peak->seconds[peak->at]) peak->seconds[peak->at] = value;
 }
+/* Returns the largest value noted in the last PEAK_SECONDS seconds, or 0. */
 size_t peak_recent(const struct peak *peak);
 
 /* Begin or end a period. No effect if it has already begun, or ended. */

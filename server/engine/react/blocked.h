@@ -38,7 +38,8 @@ struct blocked_wait {
  * closed during its own request, it is not blocked, and `gone` is called at once. */
 void blocked_wait(struct blocked *blocked, struct session *session,
                   const struct blocked_wait *wait);
-/* Calls the `late` of the wait. Returns false if `late` is NULL, or the session waits for a key. */
+/* Lets a wait for something other than a key reply by itself: calls its `late`. Returns false, so
+ * that the caller must reply, if `late` is NULL or the session waits for a key. */
 bool blocked_answers_late(const struct session *session);
 /* Returns the call in which the session is blocked, borrowed, and the call's time so far. NULL if
  * the session is not blocked on a key. */
@@ -49,6 +50,8 @@ size_t blocked_keys(const struct blocked *blocked); /* keys that clients wait fo
 
 /* ---- keys that become ready ----------------------------------------------------------------- */
 
+/* Makes the keys ready that the effect may have filled, or for whose clients it may mean an error.
+ * */
 void blocked_effect(struct blocked *blocked, const struct effect *effect);
 void blocked_ready(struct blocked *blocked, unsigned db, struct bytes key);
 /* An element of the dehydrator `key` under the prefix may be claimed: makes the key ready, and the
@@ -95,16 +98,17 @@ struct blocked_try {
 /* Finds the next client to try; with only_surveys, among those of REDE.FAIRINFO. Returns false if
  * none is left. A client that is still blocked after its try keeps its position in the queue. */
 bool blocked_next_try(struct blocked *blocked, bool only_surveys, struct blocked_try *try);
-/* Call when nothing more is left at the key of the last try: skips the key's other clients. */
+/* Skips the other clients of the last try's key, because nothing is left there or none can be
+ * served now. They are tried when the key becomes ready again. */
 void blocked_skip_key(struct blocked *blocked);
-/* Call before trying a client of a prefix. Returns true if another client of a dehydrator blocked
- * earlier and has not been tried: the queue of that client goes first, and this try is repeated
- * later. O(log n) */
+/* Must this try of a client of a prefix wait, because another client of a dehydrator blocked
+ * earlier and has not been tried? If so, returns true: that client's queue goes first, this client
+ * is tried again later, and the caller continues with blocked_next_try. O(log n) */
 bool blocked_defers(struct blocked *blocked, const struct blocked_try *try);
-/* Call when the key of the last try is missing: skips its other clients, except those with
- * `or_gone`. */
+/* Does the same because the key is missing, but does not skip clients with `or_gone`, who then
+ * receive a reply. */
 void blocked_skip_missing(struct blocked *blocked);
-/* Call when the key holds nothing for the command of this try. Skips other clients that want the
+/* Notes that the key holds nothing for the command of this try. Skips other clients that want the
  * same, until the key is ready again: at the instant `again`, or earlier through an effect. If
  * `again` is 0 or NEVER, only an effect makes the key ready. */
 void blocked_skip_command(struct blocked *blocked, const struct blocked_try *try, msec again);
@@ -122,7 +126,7 @@ struct session *blocked_first_timed_out(const struct blocked *blocked, msec now)
 /* Returns the memory of the session's wait and of its copy of the command; 0 if the session is not
  * blocked. O(1) */
 size_t blocked_bytes(const struct session *session);
-/* Returns the reply at the client's timeout. */
+/* Returns which reply the client expects at its timeout. */
 enum no_answer blocked_no_answer(const struct session *session);
 
 /* Checks every invariant; aborts with the values if one is broken. */

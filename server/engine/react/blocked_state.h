@@ -148,7 +148,8 @@ struct key_queue *blocked_find_queue(const struct blocked *blocked, int64_t db, 
 void blocked_join_ready(struct blocked *blocked, struct key_queue *queue, enum readiness readiness,
                         uint64_t arrival);
 void blocked_leave_ready(struct blocked *blocked, struct key_queue *queue);
-/* Call when a client has joined a ready queue. */
+/* Puts a ready queue at its place in `turns`, or removes it if none of its untried clients waits
+ * for a dehydrator. Call when its clients have changed. */
 void blocked_arm_turn(struct blocked *blocked, struct key_queue *queue);
 /* Returns the ready queue to serve next, or NULL. Those of surveys come first. */
 struct key_queue *blocked_first_ready(struct blocked *blocked, bool only_surveys);

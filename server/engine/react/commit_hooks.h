@@ -30,6 +30,6 @@ struct commit_hooks {
 /* Returns the listener to pass to store_listen. The listener borrows the hooks. When a call begins,
  * it determines which of the hooks are in use, so that the others cost nothing. */
 struct effect_listener commit_hooks_listener(struct commit_hooks *hooks);
-/* Call when the whole data set was replaced: informs watchers, blocked clients and caches that any
- * key may have changed. Informing the journal and the replicas is left to the caller. */
+/* Informs watchers, blocked clients and caches that any key may have changed, because the whole
+ * data set was replaced. The caller informs the journal and the replicas. */
 void commit_hooks_replaced(struct commit_hooks *hooks);

@@ -28,9 +28,10 @@ void notify_free(struct notify *notify);
  * the check of the option rejects others. */
 void notify_set_flags(struct notify *notify, const char *text);
 
-/* Returns what notify needs from the store: LISTEN_EVENTS, LISTEN_MEMBERS (only while there are
- * subscribers), both, or 0. */
+/* Returns which events the store must report now: LISTEN_EVENTS, LISTEN_MEMBERS (only while there
+ * are subscribers), both, or 0. */
 unsigned notify_wants(const struct notify *notify);
-/* Queues the messages for an effect with an event. O(1) */
+/* Queues the messages for an effect with an event, if the event's class is set and there are
+ * subscribers. Amortized O(1) */
 void notify_effect(struct notify *notify, const struct effect *effect);
 void notify_flush(struct notify *notify); /* publishes the queue */

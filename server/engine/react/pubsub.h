@@ -27,7 +27,7 @@ size_t pubsub_publish(struct pubsub *pubsub, struct bytes channel, struct bytes 
 /* Publishes on a shard channel, whose messages only its own subscribers receive. */
 size_t pubsub_publish_shard(struct pubsub *pubsub, struct bytes channel, struct bytes message);
 
-/* Returns the number of subscribers, for NUMSUB and SHARDNUMSUB. */
+/* Returns the number of sessions subscribed to this name, for NUMSUB and SHARDNUMSUB. */
 size_t pubsub_listeners(const struct pubsub *pubsub, enum pubsub_kind kind, struct bytes name);
 size_t pubsub_channel_count(const struct pubsub *pubsub);
 size_t pubsub_pattern_count(const struct pubsub *pubsub); /* distinct patterns */

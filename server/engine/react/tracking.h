@@ -34,7 +34,8 @@ void tracking_add_prefixes(struct tracking *tracking, struct session *session,
 /* Finds a prefix of the session that overlaps with this one: *other is borrowed. O(m) */
 bool tracking_overlaps(const struct session *session, struct bytes prefix, struct bytes *other);
 void tracking_off(struct tracking *tracking, struct session *session); /* no effect if off */
-/* Call when the session ends, even if it does not track: others may redirect to it. */
+/* Forgets a session that ends, even if it does not track: those that redirect to it learn with
+ * their next message that it has gone. */
 void tracking_forget(struct tracking *tracking, struct session *session);
 
 /* CLIENT CACHING: makes the next command, or transaction, an exception to OPTIN or OPTOUT. */
@@ -57,7 +58,8 @@ void tracking_each_prefix(const struct session *session, /* sorted by bytes */
 /* Does any session track, or are there remembered keys? */
 bool tracking_active(const struct tracking *tracking);
 size_t tracking_bytes(const struct session *session); /* memory of its mode and prefixes. O(1) */
-/* A call invalidates all keys at most once, however many databases it empties. */
+/* Call when a call begins: lets it invalidate all keys once. FLUSHALL thus sends one message,
+ * however many databases it empties. */
 void tracking_begin_call(struct tracking *tracking);
 /* Must the keys that the session reads now be remembered? */
 bool tracking_wants_reads(const struct session *session);
@@ -67,7 +69,8 @@ void tracking_note_read(struct tracking *tracking, const struct session *session
 void tracking_effect(struct tracking *tracking, const struct effect *effect,
                      const struct session *caller);
 void tracking_flush(struct tracking *tracking); /* call after a commit: sends the messages */
-/* Call at the end of the turn: sends the messages for prefixes, and frees some forgotten keys. */
+/* Call at the end of each turn: sends the messages for prefixes that wait since the changes of the
+ * turn, and frees some forgotten keys. */
 void tracking_turn(struct tracking *tracking);
 /* If more than `max` keys are remembered, forgets up to `most` of them, chosen at random, and sends
  * invalidations for them. A `max` of 0 means no limit. Returns false if the limit is met

@@ -86,9 +86,13 @@ static inline struct bytes tracking_id(const uint64_t *id)
     return bytes_of((const char *)id, sizeof(*id));
 }
 
-/* The functions of tracking_notify.c. key.data is NULL if all keys changed. `own` says that the
- * tracker's session made the change itself. */
+/* tracking_notify.c. Queues a message that the key has changed, for the tracker with this id;
+ * key.data is NULL if all keys changed. `own` says that the tracker's session made the change
+ * itself. tracking_flush sends it. */
 void tracking_queue(struct tracking *tracking, uint64_t id, struct bytes key, bool own);
+/* Notes the change for the prefixes with which the key begins. `by` as in struct change. */
 void tracking_note_change(struct tracking *tracking, struct bytes key, uint64_t by);
+/* Drops the changes of a prefix without sending them. */
 void tracking_forget_changes(struct prefix *prefix);
+/* Sends the changes of each prefix to its trackers, and drops them. */
 void tracking_notify_prefixes(struct tracking *tracking);

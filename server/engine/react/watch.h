@@ -24,6 +24,7 @@ struct watch_totals {
     size_t sessions, keys;
 };
 struct watch_totals watch_totals(const struct watch *watch);
+/* Sets watch_touched of the sessions whose watched keys the effect changes: their EXEC fails. */
 void watch_effect(struct watch *watch, const struct effect *effect);
 /* Visits the session's keys; `existed` is watch_add's `exists`. */
 void watch_each(const struct session *session,
