@@ -100,5 +100,6 @@ enum event {
         EVENT_COUNT
 };
 
+/* Return the name and the class letter, as in EVENT_LIST. */
 const char *event_name(enum event event);
 char event_class(enum event event);

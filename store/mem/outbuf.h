@@ -84,6 +84,7 @@ void outbuf_check(const struct outbuf *out);
 
 /* ---- inline: most replies are short, and the last chunk has room for them ---- */
 
+/* The slow parts of outbuf_reserve and outbuf_commit. */
 char *outbuf_reserve_chunk(struct outbuf *out, size_t size);
 void outbuf_commit_other(struct outbuf *out, size_t used);
 

@@ -76,6 +76,7 @@ static inline size_t pool_tight_class(size_t size)
 /* Returns the class for tables of exactly this many bytes, or 0. */
 size_t pool_table_class(size_t size);
 
+/* The slow parts of pool_alloc and pool_free. */
 void *pool_alloc_slab(size_t class);
 void pool_free_slab(struct slab *slab, void *block);
 

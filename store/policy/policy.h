@@ -106,16 +106,16 @@ struct policy_use {
  *     otherwise                                     unchanged */
 msec policy_ttl_deadline(const struct policy *policy, const struct policy_use *use,
                          struct random *random);
-/* Returns the deadline, but no later than MAXTTL allows. */
+/* Returns the earlier of the deadline and now + MAXTTL; without MAXTTL the deadline. */
 msec policy_limit(const struct policy *policy, msec at, msec now);
 /* Returns the delay before an element that failed this often is due again: backoff * 2^(failures -
  * 1), varied at random by the jitter, at most backoff_max. 0 if it never failed, or without
  * BACKOFF. */
 msec policy_backoff(const struct policy *policy, uint64_t failures, struct random *random);
 
-/* Returns how many deliveries may take place in the millisecond `now`. *next is the earliest
- * microsecond of the next delivery (0 before the first one), and becomes that of the first delivery
- * allowed.
+/* Returns how many deliveries a policy with RATE allows in the millisecond `now`. *next is the
+ * earliest microsecond of the next delivery (0 before the first one), and becomes that of the first
+ * delivery allowed.
  *
  * The rate is enforced by the generic cell rate algorithm (GCRA, ITU-T I.371) without bursts:
  * deliveries are at least rate_span / rate apart, rounded up to microseconds. A delivery scheduled

@@ -40,6 +40,7 @@ msec deadlines_last(struct deadlines *deadlines);
 /* Have all deadlines passed by now? True if there is none. O(1); but O(n) for the first call after
  * the latest deadline was cancelled or set to an earlier instant, if at least 256 have passed. */
 bool deadlines_all_expired(struct deadlines *deadlines, msec now);
+/* Visits as agenda_each_until does. */
 void deadlines_each_until(const struct deadlines *deadlines, msec until,
                           bool (*visit)(void *ctx, struct deadline *d, msec at), void *ctx);
 /* Returns the agenda, for visiting in parts, or NULL. */

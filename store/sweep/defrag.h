@@ -41,7 +41,7 @@ void defrag_drop(struct defrag *defrag);
 bool defrag_begin(struct defrag *defrag);
 /* Starts a run unconditionally, for tests. */
 void defrag_force(struct defrag *defrag);
-void defrag_stop(struct defrag *defrag);
+void defrag_stop(struct defrag *defrag); /* the next run begins anew */
 /* Visits about `work` blocks, of which a moved one counts as several. Returns true if there is more
  * to do. */
 bool defrag_run(struct defrag *defrag, size_t work);

@@ -36,7 +36,7 @@ struct key_scan {
 
 void key_scan_begin(struct key_scan *scan, const struct keyspace *ks,
                     const struct key_visitor *visitor, void *ctx);
-void key_scan_end(struct key_scan *scan); /* may be called at any time; the scan can begin again */
+void key_scan_end(struct key_scan *scan); /* frees its memory; key_scan_run then begins anew */
 /* Called by a visitor: visits the entry's key again later, in steps of its own (go_on). */
 void key_scan_defer(struct key_scan *scan, const struct entry *entry);
 /* Takes about *budget steps, and subtracts the steps taken from *budget. Returns true when all keys

@@ -11,8 +11,10 @@ bool txn_rede_push(struct txn *txn, struct entry *entry, struct bytes id, struct
  * rescheduled. Returns the element, which may have moved in memory. */
 struct element *txn_rede_move(struct txn *txn, struct entry *entry, struct element *element,
                               const struct stage *stage, enum event event);
+/* Replaces the payload, with event "rede.update". Invalidates `element`. */
 void txn_rede_update(struct txn *txn, struct entry *entry, struct element *element,
                      struct bytes payload);
+/* Removes the element and its successor. */
 void txn_rede_remove(struct txn *txn, struct entry *entry, struct element *element,
                      enum event event);
 

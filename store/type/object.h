@@ -120,7 +120,7 @@ struct due_at object_next_due(const struct object *object);
  * agenda of a large one in steps instead (object_agenda). */
 struct due_at object_next_due_after(const struct object *object, msec now);
 /* Finds the member's (or field's) deadline, which may be NEVER. Returns false if there is no such
- * member. O(1) */
+ * member. For types whose row has `members`, as the next two functions; others abort. O(1) */
 bool object_member_deadline(const struct object *object, struct bytes member, msec *at);
 /* Sets the member's deadline, or removes it (NEVER). Returns false if there is no such member.
  * O(log n) */

@@ -36,6 +36,7 @@ bool pending_tree_put(struct pending_tree *tree, const struct pending_record *re
  * *removed then has no meaning. O(log n) */
 bool pending_tree_remove(struct pending_tree *tree, struct stream_id id,
                          struct pending_record *removed);
+/* Finds the record of this ID. Returns false if there is none. O(log n) */
 bool pending_tree_find(const struct pending_tree *tree, struct stream_id id,
                        struct pending_record *found);
 /* Finds the record of a rank from 0. Returns false past the end. O(log n) */
