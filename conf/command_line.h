@@ -11,5 +11,5 @@ extern const char *const command_line_common[];
  * `size`. */
 void command_line_first_sentence(const char *help, char *text, size_t size);
 
-/* Returns a static table, which the first call builds. */
+/* Returns the description of the command line, in a static table that the first call builds. */
 const struct usage *command_line_usage(void);

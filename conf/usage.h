@@ -51,6 +51,6 @@ void usage_write_help(const struct usage *usage, FILE *to);
  * with usage->wrong. */
 int usage_next(const struct usage *usage, int argc, char **argv, const char *version);
 
-/* Call for an invalid command line: writes the forms to standard error and exits with
+/* Refuses an invalid command line: writes the forms to standard error and exits with
  * usage->wrong. */
 __attribute__((noreturn)) void usage_refuse(const struct usage *usage);

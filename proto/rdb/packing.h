@@ -69,6 +69,8 @@ struct rdb_walk {
 /* Begins a walk. The bytes are borrowed until the walk ends. A broken header is reported by the
  * first rdb_walk_next. O(1) */
 void rdb_walk_begin(struct rdb_walk *walk, enum rdb_packing packing, struct bytes packed);
+/* Returns RDB_ITEM with the next item, RDB_END after the last one, or RDB_BROKEN with
+ * walk->wrong. */
 enum rdb_step rdb_walk_next(struct rdb_walk *walk, struct rdb_item *item);
 
 /* ---- building ---- */

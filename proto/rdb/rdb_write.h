@@ -44,8 +44,8 @@ struct rdb_writer {
     bool failed;
 };
 
-/* Makes a writer for a version, one of the constants above. A new writer owns no memory. After its
- * first payload a writer keeps its buffers for the next one, until rdb_writer_drop. */
+/* Makes a writer of payloads for a version, one of the constants above. The writer owns no memory
+ * before its first payload, and then keeps its buffers for the next ones until rdb_writer_drop. */
 void rdb_writer_init(struct rdb_writer *writer, int version);
 void rdb_writer_drop(struct rdb_writer *writer);
 

@@ -58,7 +58,7 @@ void rdb_show(char *to, size_t size, struct bytes text);
 
 bool rdb_get_number(struct rdb_reader *reader, size_t size, uint64_t *value);
 bool rdb_get_length(struct rdb_reader *reader, uint64_t *length);
-/* *text is valid until `scratch` is used again. */
+/* Reads a string. *text is valid until `scratch` is used again. */
 bool rdb_get_string(struct rdb_reader *reader, struct buffer *scratch, struct bytes *text);
 bool rdb_get_score(struct rdb_reader *reader, double *score); /* reads a double of 8 bytes */
 bool rdb_get_text_score(struct rdb_reader *reader,

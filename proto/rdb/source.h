@@ -31,7 +31,7 @@ struct rdb_source {
     enum rdb_source_state state; /* why the last call failed */
 };
 
-/* The bytes are borrowed until drop. */
+/* Begins to read these bytes, which are borrowed until rdb_source_drop. */
 void rdb_source_of_memory(struct rdb_source *source, const void *data, size_t len);
 void rdb_source_of_reader(struct rdb_source *source, rdb_read_fn *read, void *ctx);
 void rdb_source_drop(struct rdb_source *source);

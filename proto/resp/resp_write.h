@@ -45,7 +45,8 @@ void resp_bulk_text(struct resp_writer *w, const char *text); /* NUL-terminated 
 void resp_bulk_int64(struct resp_writer *w, int64_t value);   /* as text in a bulk */
 void resp_bulk_double(struct resp_writer *w, double value);   /* as text in a bulk */
 void resp_double(struct resp_writer *w, double value);        /* 2: bulk; 3: `,` */
-/* As resp_double, but printed by number_print_long_double: for coordinates. */
+/* Writes a double as resp_double does, but with the digits of number_print_long_double: for
+ * coordinates. */
 void resp_long_double(struct resp_writer *w, long double value);
 void resp_bool(struct resp_writer *w, bool value); /* 0 or 1 in RESP2, #t or #f in RESP3 */
 void resp_null(struct resp_writer *w);             /* 2: $-1; 3: _ */
@@ -58,19 +59,19 @@ void resp_array(struct resp_writer *w, size_t count);
 void resp_set(struct resp_writer *w, size_t count);  /* 2: an array */
 void resp_map(struct resp_writer *w, size_t pairs);  /* an array of twice as many in RESP2 */
 void resp_push(struct resp_writer *w, size_t count); /* 2: an array */
-/* Begins `count` pairs of values: flat in RESP2, an array of arrays in RESP3. Call resp_pair before
- * each pair. */
+/* Begins `count` pairs of values: flat in RESP2, an array of arrays in RESP3. resp_pair must
+ * precede each pair. */
 void resp_pairs(struct resp_writer *w, size_t count);
 void resp_pair(struct resp_writer *w);
 
-/* Begins `count` names with values: an array of arrays in RESP2, a map in RESP3. Call
- * resp_named_next before each name. */
+/* Begins `count` names with values: an array of arrays in RESP2, a map in RESP3. resp_named_next
+ * must precede each name. */
 void resp_named(struct resp_writer *w, size_t count);
 void resp_named_next(struct resp_writer *w);
 
-/* Returns a writer of the same version that appends to `part`, which must be empty. Use it for
- * elements whose number is known only after they are written; write the header to `w`, then call
+/* Returns a writer of the same version that appends to `part`, which must be empty: for elements
+ * whose number is known only after they are written. Then write their header to `w` and call
  * resp_splice. If w's output is `optional` (may be lost when memory runs out), so is the part. */
 struct resp_writer resp_writer_to(const struct resp_writer *w, struct outbuf *part);
-/* Appends the contents of `part` and empties it. */
+/* Writes the contents of `part` to `w`, and empties it. */
 void resp_splice(struct resp_writer *w, struct outbuf *part);

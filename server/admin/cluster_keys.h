@@ -1,5 +1,6 @@
-/* cluster_keys: the subcommands about keys and slots: KEYSLOT, COUNTKEYSINSLOT, GETKEYSINSLOT. Call
- * them only if the cluster is emulated; context: struct cluster_context. */
+/* cluster_keys: the subcommands of CLUSTER about keys and slots: KEYSLOT, COUNTKEYSINSLOT,
+ * GETKEYSINSLOT. They do not check the option `cluster`: cluster.c calls them only if a cluster is
+ * emulated. Context: struct cluster_context. */
 #pragma once
 
 struct call;

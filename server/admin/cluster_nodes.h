@@ -1,5 +1,6 @@
-/* cluster_nodes: the subcommands that describe an emulated cluster: SLOTS, SHARDS, NODES, INFO.
- * Call them only if the cluster is emulated; context: struct cluster_context. */
+/* cluster_nodes: the subcommands of CLUSTER that describe an emulated cluster: SLOTS, SHARDS,
+ * NODES, INFO. They do not check the option `cluster`: cluster.c calls them only if a cluster is
+ * emulated. Context: struct cluster_context. */
 #pragma once
 
 struct call;

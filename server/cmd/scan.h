@@ -32,7 +32,8 @@ bool scan_read_options(struct scan *scan, int i, int *type_at, const char *names
  * empty buckets. */
 void scan_run(struct scan *scan, uint64_t (*step)(void *ctx, uint64_t cursor), void *ctx);
 
-/* Counts a visited element; call it for each. Returns whether its name matches. */
+/* Counts an element that `step` has visited, and returns whether its name matches. If so, the reply
+ * must contain it (scan_give). */
 bool scan_visit(struct scan *scan, struct bytes name);
 /* Adds an item to the reply. */
 void scan_give(struct scan *scan, struct bytes item);

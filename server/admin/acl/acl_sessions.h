@@ -11,9 +11,9 @@ struct acl_sessions {
 
 /* Closes the connections of all users that are deleted. */
 void acl_sessions_close_deleted(const struct acl_sessions *sessions);
-/* Call when ACL SETUSER has changed the rules of one user. Closes the user's sessions that
- * subscribe to channels, or track keys by prefixes, that the user may no longer use. As in Redis,
- * channels are checked only if a channel rule that the user had `before` is gone. */
+/* After ACL SETUSER has changed the rules of one user, closes the user's sessions that subscribe to
+ * channels, or track keys by prefixes, that the user may no longer use. As in Redis, channels are
+ * checked only if a channel rule that the user had `before` is gone. */
 void acl_sessions_user_changed(const struct acl_sessions *sessions, const struct acl_user *user,
                                const struct acl_user *before);
 /* Closes all connections that subscribe to channels, or track keys by prefixes, that their users

@@ -44,16 +44,17 @@ bool arg_ttl_unit(const struct call *call, int i, enum ttl_unit *unit);
  * numbers. Its error names the command: "invalid expire time in 'set' command". */
 bool arg_deadline(struct call *call, int i, enum ttl_unit unit, bool must_be_positive, msec *at);
 
-/* Returns the entry of argument i without updating its access time: for commands such as TTL and
- * EXISTS, which count as a hit or miss but do not use the value. */
+/* Returns the entry of the key in argument i, or NULL if there is none. Counts a hit or miss, but
+ * does not update the access time: for commands such as TTL and EXISTS, which do not use the
+ * value. */
 struct entry *peek_key(struct call *call, int i);
-/* Sets *entry to the entry of argument i, or to NULL if the key is missing. Returns false after
- * sending WRONGTYPE if the key holds another type. */
+/* Sets *entry to the entry of the key in argument i, or to NULL if the key is missing. Returns
+ * false after sending WRONGTYPE if the key holds another type. */
 bool find_typed(struct call *call, int i, enum type type, struct entry **entry);
-/* As find_typed, for commands that read: also counts a hit or miss. */
+/* Finds the entry as find_typed does, and counts a hit or miss: for commands that read. */
 bool find_typed_counted(struct call *call, int i, enum type type, struct entry **entry);
-/* Returns `entry`, or creates the key of argument i with an empty value if `entry` is NULL. Call it
- * right before the mutator that fills the value, because an empty value must not stay. */
+/* Returns `entry` or, if that is NULL, a new entry for the key of argument i, with an empty value.
+ * The mutator that fills the value must follow at once, because an empty value must not stay. */
 struct entry *entry_or_new(struct call *call, int i, struct entry *entry, enum type type);
 
 /* Converts the indexes start and stop of LRANGE or ZRANGE, where negative ones count from the end,

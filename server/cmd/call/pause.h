@@ -31,7 +31,8 @@ static inline bool pause_is_on(const struct pause *pause)
     return pause->kind != PAUSE_NONE || pause->failover;
 }
 
-/* Call when the system clock was set: moves the end, so that the pause keeps its length. */
+/* Moves the end of the pause by as much as the system clock was set, so that the pause keeps its
+ * length. */
 static inline void pause_clock_set(struct pause *pause, msec by)
 {
     if (pause->kind == PAUSE_NONE || instant_after(pause->until, by, &pause->until)) return;

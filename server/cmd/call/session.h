@@ -74,10 +74,11 @@ void session_wait(struct session *session, enum wait_reason reason,
 void session_end_wait(struct session *session);
 /* Ends the session's wait, if any: sends its output, and runs its requests in the next turn. */
 void session_wake(struct session *session);
-/* Call it when the session's name or user changes, and when the session ends. Its later records in
- * the trail are then attributed to a new author. */
+/* Makes later records of this session in the trail name a new author. For each change of the
+ * session's name or user, and for its end. */
 void session_forget_author(struct session *session);
-/* Call after appending to out outside the session's own requests: sends the output. */
+/* Makes the connection send what was appended to the output outside the session's own requests;
+ * otherwise it would wait for the next of these. */
 void session_notify(struct session *session);
 /* Puts a new session over TLS into SHAKING: its client is unknown until the handshake ends. */
 void session_begin_handshake(struct session *session);

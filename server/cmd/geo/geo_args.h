@@ -9,7 +9,7 @@
 bool arg_point(struct call *call, int i, struct geo_point *point);
 /* Parses the unit m, km, ft or mi; *metres is its length. */
 bool arg_unit(struct call *call, int i, double *metres);
-/* Parses a radius at i and its unit. */
+/* Parses a radius at i and its unit at i + 1. */
 bool arg_radius(struct call *call, int i, struct geo_shape *shape);
 /* Parses a width at i, a height at i + 1 and their unit at i + 2. */
 bool arg_box(struct call *call, int i, struct geo_shape *shape);

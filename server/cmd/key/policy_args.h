@@ -8,6 +8,7 @@ struct policy_refusal {
     char text[512]; /* as an error reply: "ERR TTL: 'x' is not a duration..." */
 };
 
-/* As policy_read. Returns false after setting the refusal's error. */
+/* Parses the words, the first of which is the policy's name, as policy_read does (store/policy).
+ * Returns false with the error in `refusal`. */
 bool policy_args_read(const struct bytes *words, size_t count, const struct policies *policies,
                       struct policy *policy, struct policy_refusal *refusal);

@@ -46,7 +46,7 @@ enum arg_taken arg_member_life(struct call *call, int *i, struct member_life *li
 /* Parses the seconds at i, 1 or more, for the forms whose only unit is the second. */
 bool arg_member_seconds(struct call *call, int i, struct member_life *life);
 
-/* Returns whether the deadline has passed. If so, the caller removes the member after the put. */
+/* Has a deadline been given that has passed? If so, the caller removes the member after the put. */
 bool member_life_is_past(const struct call *call, const struct member_life *life);
 /* Returns the lifetime with which to put a member: that of the options, or `otherwise` if there are
  * none or their deadline has passed. */

@@ -14,13 +14,14 @@ struct read_budget {
 /* Returns a budget of this many entries and bytes; 0 means no limit. */
 struct read_budget read_budget(int64_t entries, int64_t bytes);
 bool budget_is_spent(const struct read_budget *budget);
-/* Begins the stream at this key: its first entry also pays for the key's name in the reply. Call
- * before taking the stream's entries. */
+/* Begins the stream at this key, before its entries are taken: the first of them also pays for the
+ * key's name in the reply. */
 void budget_begin(struct read_budget *budget, struct bytes key);
 /* Takes an entry out of the budget and returns true, if enough is left for it. Otherwise returns
  * false; the budget is then spent, so that no smaller entry after it is taken. */
 bool budget_take(struct read_budget *budget, struct stream_entry entry);
-/* As budget_take, for the ID of an entry that no longer exists. */
+/* Takes the ID of an entry that no longer exists out of the budget, as budget_take does an
+ * entry. */
 bool budget_take_id(struct read_budget *budget, struct stream_id id);
 /* Takes the first `count` entries after the ID `after` out of the budget, as far as it allows. The
  * stream must have that many. Returns how many it allowed. */

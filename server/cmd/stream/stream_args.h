@@ -26,10 +26,11 @@ struct id_range {
 };
 /* Parses arguments `first` and `last`: each is "-", "+", an ID, or "(" and an ID to exclude. */
 bool arg_id_range(struct call *call, int first, int last, struct id_range *range);
-/* Parses only the first end, at argument i. */
+/* Parses argument i in the same way, as the lower end of an interval. */
 bool arg_id_from(struct call *call, int i, struct stream_id *from);
 
-/* Parses IDS numids id [id ...] from argument i to the last. *first: the first ID. */
+/* Parses IDS numids id [id ...] from argument i to the last. *first becomes the index of the first
+ * id. */
 bool arg_counted_ids(struct call *call, int i, int *first);
 
 /* What happens to references in groups when an entry is removed. */
@@ -47,7 +48,7 @@ struct group_target {
     struct stream_group *group;
 };
 bool find_group(struct call *call, struct group_target *target);
-/* As find_group, but an absent group is an error. */
+/* Finds the group as find_group does, but if it is absent sends NOGROUP and returns false. */
 bool need_group(struct call *call, struct group_target *target);
 
 /* Returns the consumer of this name, created if it is missing, and marks it as seen now. */

@@ -17,7 +17,7 @@ struct delivery {
 void deliver_new(struct call *call, const struct delivery *delivery, struct stream_id after,
                  size_t count);
 /* Takes up to `count` of the consumer's pending entries after `after` out of the budget. Returns
- * how many it allowed. */
+ * how many the budget allowed. */
 size_t take_history(const struct delivery *delivery, struct stream_id after, size_t count);
 /* Replies with the entries that take_history chose. */
 void deliver_history(struct call *call, const struct delivery *delivery, struct stream_id after,

@@ -20,9 +20,9 @@ struct trim {
 /* Parses the option at *i and moves *i past it. Sets *known to false, and moves nothing, if it is
  * not an option of trimming. Returns false after sending an error. */
 bool trim_parse_option(struct call *call, int *i, struct trim *trim, bool *known);
-/* Checks the options against each other; call it after the last one. With `required` (XTRIM),
- * MAXLEN or MINID must be given. Gives an approximate trim without LIMIT a default limit. Returns
- * false after sending an error. */
+/* Checks the options against each other, after all were parsed. With `required` (XTRIM), MAXLEN or
+ * MINID must be given. Gives an approximate trim without LIMIT a default limit. Returns false after
+ * sending an error. */
 bool trim_check(struct call *call, struct trim *trim, bool required);
 /* Trims the stream. Returns the number of entries removed. */
 size_t trim_run(struct call *call, struct entry *entry, const struct trim *trim);

@@ -36,5 +36,6 @@ bool range_parse_bounds(struct call *call, struct range *range, int low, int hig
 
 /* Finds the members in the range. O(log n) */
 struct span range_find(const struct zset *zset, const struct range *range);
-/* As range_find, but applies skip and limit. range_parse must have parsed the range. */
+/* Finds the members in the range and, unless it is one of ranks, applies skip and limit to them.
+ * range_parse must have parsed the range. */
 struct span range_find_limited(const struct zset *zset, const struct range *range);

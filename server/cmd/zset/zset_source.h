@@ -16,7 +16,7 @@ struct source_iter {
 void source_iter_begin(struct source_iter *iter, const struct object *object);
 bool source_iter_next(struct source_iter *iter, struct bytes *member, double *score);
 struct bytes source_iter_keep(const struct source_iter *iter, struct bytes member,
-                              struct outbuf *texts); /* as zset_iter_keep */
+                              struct outbuf *texts); /* see zset_iter_keep */
 
 /* Finds the score of a member. O(1) */
 bool source_score(const struct object *object, struct bytes member, double *score);
