@@ -70,10 +70,10 @@ int journal_open(struct journal *journal, int fd, uint32_t id, const struct jour
  * none. The bytes before that end must be synced. No effect if the segment contains records. */
 void journal_follow(struct journal *journal, const struct journal_end *before);
 
-/* Call before journal_close, so that closing does not wait for the medium: writes all complete
- * records, and makes the thread sync them. Later records stay in memory until journal_resume, or
- * are dropped by journal_close. Returns true while the thread still works: call again after the
- * next journal_sync_done. Returns false once everything is synced or has failed. */
+/* Writes all complete records and requests a sync of them, so that journal_close need not wait for
+ * the medium. Later records stay in memory until journal_resume, or are dropped by journal_close.
+ * Returns true while the thread still works: call again after the next journal_sync_done. Returns
+ * false once everything is synced or has failed. */
 bool journal_settle(struct journal *journal, int64_t now);
 bool journal_settles(
     const struct journal *journal);           /* do records stay in memory until journal_resume? */
@@ -118,7 +118,8 @@ uint64_t journal_safe_position(const struct journal *journal);
 void journal_require_sync(struct journal *journal, uint64_t from);
 
 enum journal_state journal_state(const struct journal *journal);
-/* Returns true between journal_restart_begin and its end. */
+/* Has journal_restart_begin been called, and neither journal_restart_end nor journal_restart_cancel
+ * since? */
 bool journal_is_restarting(const struct journal *journal);
 int journal_error(const struct journal *journal); /* the last error, or 0 */
 void journal_set_sync_mode(struct journal *journal, enum journal_sync_mode mode);
@@ -133,9 +134,9 @@ void journal_set_sync_mode(struct journal *journal, enum journal_sync_mode mode)
  * if the journal needs a base, of the reason for that. */
 int journal_rotate(struct journal *journal, int fd, uint32_t id);
 
-/* Call in JOURNAL_NEEDS_BASE when a base is begun, between records. Unwritten records are dropped,
- * because the base will contain all changes so far. Later records are kept in memory for the new
- * segment, which will have this ID. */
+/* Begins a restart: drops unwritten records, because the base that the caller begins now contains
+ * all changes so far, and keeps later ones in memory for the new segment, which will have this ID.
+ * Only allowed in JOURNAL_NEEDS_BASE, between records. */
 void journal_restart_begin(struct journal *journal, uint32_t id);
 /* Ends a restart whose base has failed: the journal needs a base again, and the next flush drops
  * the records that were kept. No effect unless it is restarting. */

@@ -59,9 +59,9 @@ void persist_second(struct persist *persist); /* about once a second: save point
 /* Would persist_configure and persist_move block the loop, because the thread that creates and
  * removes files is at work? If so, call them after files_done. */
 bool persist_has_to_wait(const struct persist *persist);
-/* Call before persist_configure, with the new value of appendonly. Returns true if
- * persist_configure would wait for the disk: to create a new journal's first file, or to sync the
- * end of the journal that is turned off. Then call again after files_done. During that sync later
+/* Avoids that persist_configure waits for the disk. Call before it, with the new value of
+ * appendonly. Returns true if the thread must first create a new journal's first file, or sync the
+ * end of the journal that is turned off: then call again after files_done. During that sync later
  * changes stay in memory, and their replies wait. These changes are written if persist_configure
  * does not follow within two turns. */
 bool persist_prepare(struct persist *persist, bool appendonly);
@@ -81,9 +81,9 @@ const char *persist_refusal(const struct persist *persist);
 uint64_t persist_position(const struct persist *persist);
 uint64_t persist_safe_position(const struct persist *persist);
 
-/* Call when a full copy from a master has replaced the data: the journal drops unwritten records
- * and restarts with a base of the new data. A start before that base is complete would load the old
- * data. */
+/* Restarts the journal with a base of the new data, because a full copy from a master has replaced
+ * the data; drops unwritten records. A start before that base is complete would load the old data.
+ * No effect if the journal is off. */
 void persist_replaced(struct persist *persist);
 /* Are base and journal synced up to this position? False if the journal is off, and while the first
  * base of new data is being written. */

@@ -117,14 +117,15 @@ struct manifest *rewrite_manifest(struct rewrite *rewrite);
 bool rewrite_begin(struct rewrite *rewrite, struct journal *journal);
 /* Begins to remove files that are no longer kept. Returns false unless the state is IDLE. */
 bool rewrite_begin_sweep(struct rewrite *rewrite);
-/* Call in BASE when the child has ended: lists the child's base, or ends the rewrite if the child
- * failed. */
+/* Ends BASE with the child's outcome: lists the child's base (LIST), or ends the rewrite if the
+ * child failed. Only allowed in BASE. */
 void rewrite_base_ended(struct rewrite *rewrite, const struct child_outcome *outcome);
 /* Takes the next step that must happen between two records: lets the journal begin the new
  * segment, or ends the rewrite. Call at the end of each turn. */
 void rewrite_continue(struct rewrite *rewrite);
-/* Call when the journal was closed, or its data was replaced: ends the rewrite, waiting for the
- * thread's step; SWEEP and NOTE go on. Returns true if the caller must cancel the child. */
+/* Ends a rewrite whose journal was closed or whose data was replaced: waits for the thread's step,
+ * and returns to IDLE. SWEEP and NOTE, which do not use the journal, go on. Returns true if a child
+ * is writing the base, which the caller must cancel. */
 bool rewrite_drop(struct rewrite *rewrite);
 
 /* ---- turning the journal on and off ---- */
@@ -148,8 +149,8 @@ struct rewrite_now {
  * returning. Returns 0 or an errno. */
 int rewrite_first_now(struct rewrite *rewrite, struct journal *journal,
                       const struct rewrite_now *now);
-/* Writes and lists a base in the same way, but opens no journal: keeps the data of a journal that
- * was closed while it needed a base. Returns 0 or an errno. */
+/* Writes a base and lists it with an empty segment, before returning, for a journal that was closed
+ * while it needed a base. Opens no journal. Returns 0 or an errno. */
 int rewrite_last_now(struct rewrite *rewrite, const struct rewrite_now *now);
 /* Does what SWEEP does in this thread, before returning. Logs errors. */
 void rewrite_sweep_now(struct rewrite *rewrite);

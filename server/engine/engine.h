@@ -126,6 +126,7 @@ void engine_answered(struct session *session);
 /* Runs a call of an EXEC or a script, in the open transaction and in the session's database, and
  * counts the call in the statistics. */
 void engine_call(struct engine *engine, struct call *call);
-/* For client-side caching: notes that the client may now cache the keys that the call has read. For
- * a script, call once for each command that the script calls. */
+/* For client-side caching: remembers the keys that the call has read, so that the client is told
+ * when they change. No effect unless its tracking wants that. For a script, call once for each
+ * command that the script calls. */
 void engine_note_reads(struct engine *engine, struct call *call);

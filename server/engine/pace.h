@@ -46,14 +46,15 @@ struct pace {
     bool publishes;
 };
 
-/* Makes background work that publishes events wait for the client, until PACE_MSEC after the first
- * of these calls since pace_forget. Call when events have filled three quarters of the client's
- * limit. */
+/* Makes background work that publishes events wait for the client, whose unread events have reached
+ * three quarters of its limit. The wait ends at the latest PACE_MSEC after the first of these calls
+ * since pace_forget. */
 void pace_filled(struct pace *pace, struct lag *lag, msec now);
-/* Ends the wait for the client. Call when it has read down to half of its limit. */
+/* Ends the wait for a client that has read down to half of its limit. pace_filled can begin it
+ * again, but PACE_MSEC continues. */
 void pace_halved(struct lag *lag);
-/* Ends the wait, and lets the next one begin with a new PACE_MSEC. Call when the client has read
- * everything, lost its limit, or is closed. */
+/* Forgets a client that has read everything, lost its limit, or is closed: the next wait for it
+ * begins with a new PACE_MSEC. */
 void pace_forget(struct lag *lag);
 
 /* Must background work that publishes events wait for a client? Ignores, from now on, each client

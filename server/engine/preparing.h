@@ -20,6 +20,6 @@ struct preparing_list {
 /* Does the call need a thread's work first? If so, its session waits, and the request must be tried
  * again after session_wake. */
 bool preparing_delays(struct preparing_list *list, const struct call *call);
-/* Call when a thread has finished something: wakes all waiting sessions, whose requests are then
- * tried again. */
+/* Wakes all waiting sessions, whose requests are then tried again. Call when a thread has finished
+ * something. */
 void preparing_ended(struct preparing_list *list);

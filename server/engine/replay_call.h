@@ -10,7 +10,7 @@
  * fails. */
 bool replay_call(struct engine *engine, unsigned *db, int argc, const struct bytes *argv);
 
-/* Does the same for a command of a master's stream, inside an open transaction. The stream may also
- * contain PUBLISH and SPUBLISH. The caller handles MULTI and EXEC. */
+/* Runs a command of a master's stream as replay_call does, but in an open transaction; the command
+ * may also be PUBLISH or SPUBLISH. The caller handles MULTI and EXEC. */
 bool replay_call_in(const struct commands *commands, struct txn *txn, unsigned *db, int argc,
                     const struct bytes *argv);

@@ -20,7 +20,7 @@ void unblock_ready(struct engine *engine);
  * Returns the number of steps. */
 size_t unblock_due(struct engine *engine, size_t most);
 
-/* Call once a blocked client received its reply: unblocks it, so that its next request runs. */
+/* Unblocks a client that has received its reply, so that its next request runs. */
 void unblock_answered(struct session *session);
 
 /* CLIENT UNBLOCK: ends the wait of a session with an error, or as if the session's timeout had

@@ -49,5 +49,5 @@ enum followed follower_apply(struct follower *follower, const char *data, size_t
 const char *follower_error(const struct follower *follower);
 
 /* Returns the number of commands that were skipped, as Redis skips them, because they failed or do
- * not exist here. The log contains their names. */
+ * not exist on this server. The log names some of them. */
 uint64_t follower_failed(const struct follower *follower);

@@ -86,8 +86,9 @@ void replica_sync_old(struct replica *replica);
 
 /* ---- at work ---- */
 
-/* Call at the end of each turn, before output is sent: begins full copies, lists replicas for
- * sending the stream, closes those that lag too far behind, and trims the backlog. */
+/* Passes on what the turn has added to the stream. Call at the end of each turn, before output is
+ * sent: begins full copies, lists replicas for sending the stream, closes those that lag too far
+ * behind, and trims the backlog. */
 void replicas_turn(struct replicas *replicas);
 /* Returns the memory that is used only because replicas are slow: full copies that are being sent,
  * and the part of the backlog that replicas still need but that exceeds repl-backlog-size. */

@@ -33,9 +33,9 @@ void replication_free(struct replication *replication); /* after the connections
 /* Call when the data is loaded, before it changes: continues the stream that the loaded data
  * belongs to, and begins to follow the master of the option `replicaof`, if that is set. */
 void replication_start(struct replication *replication);
-/* Call at a clean stop, after the last change of data: saves the backlog for replicas that have not
- * received all of it. No effect if the data is not kept, without a journal and save points, or if
- * its position is unknown. */
+/* Saves the backlog at a clean stop, after the last change of data, for replicas that have not
+ * received all of it. No effect if the data is not kept (no journal and no save points), or if its
+ * position is unknown. */
 void replication_stop(struct replication *replication);
 /* Returns the position of the data in its stream, after all transactions so far. NULL if unknown.
  * Valid until the next call. */
@@ -71,7 +71,8 @@ uint64_t replication_offset(const struct replication *replication);
 /* Returns the offset from which the stream consists of effects, or LINK_NO_EFFECTS if all of it
  * consists of the commands of a Redis server. */
 uint64_t replication_effects_from(const struct replication *replication);
-/* Call when a replica asks for the stream (PSYNC, SYNC): begins one if there is none. */
+/* Begins to keep the stream in the backlog, if that is not done yet. Call when a replica asks for
+ * the stream (PSYNC, SYNC). */
 void replication_begin_stream(struct replication *replication);
 struct engine *replication_engine(const struct replication *replication);
 struct failover *replication_failover(const struct replication *replication);

@@ -63,6 +63,6 @@ void replication_acknowledge_again(void *replication);
  * the master a fork. Call when a copy has ended early, or when the stream after it can't be
  * applied. */
 void replication_delay_copy(struct replication *r);
-/* Does the same if the link has been closed during a copy (link_take_lost_copy). Call when the link
- * may have ended. */
+/* Delays the request for the next copy if the link was closed during a copy (link_take_lost_copy).
+ * Call when the link may have ended. */
 void replication_note_lost_copy(struct replication *r);

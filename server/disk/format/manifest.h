@@ -149,11 +149,12 @@ int manifest_add_segment(struct manifest *manifest, uint64_t segment, uint32_t i
 /* Replaces the data with this base and the segments from `segment` on, which is added with this ID
  * if it is new. All other files become history, which is kept unless keep_from is NEVER. */
 int manifest_put_base(struct manifest *manifest, uint64_t base, uint64_t segment, uint32_t id);
-/* Does the same for a base that does not continue the segments so far, because the data was
- * replaced or a part of the journal was not written: marks it `anew`. */
+/* Replaces the data as manifest_put_base does, by a base that does not continue the segments so
+ * far, because the data was replaced or a part of the journal was not written: marks the base
+ * `anew`. */
 int manifest_put_anew(struct manifest *manifest, uint64_t base, uint64_t segment, uint32_t id);
-/* Does the same for the base of a new journal without data; a comment in the manifest records that,
- * and sets `blank`. */
+/* Lists base and segment as manifest_put_base does, for a new journal without data: sets `blank`,
+ * and records it as a comment in the manifest. */
 int manifest_begin(struct manifest *manifest, uint64_t base, uint64_t segment, uint32_t id);
 
 /* Deletes files that are no longer needed: history, except kept files without which keep_from can't

@@ -117,8 +117,9 @@ void acl_end_session(struct session *session);
 /* Gives the session this user, authenticated. Returns false, and leaves the session's user, if the
  * password is wrong, or the user does not exist or is off. */
 bool acl_log_in(struct acl *acl, struct session *session, struct bytes name, struct bytes password);
-/* Does the same without a password, for a peer that was authenticated by other means, such as a
- * certificate. */
+/* Gives the session this user, authenticated, without a password, for a peer that was authenticated
+ * by other means, such as a certificate. Returns false, and leaves the session's user, if the user
+ * does not exist or is off. */
 bool acl_log_in_by_name(struct acl *acl, struct session *session, struct bytes name);
 /* For a session whose user was deleted: makes it an unauthenticated session of the default user. */
 void acl_log_out(struct acl *acl, struct session *session);

@@ -45,8 +45,7 @@ void observer_init(struct observer *observer, const struct conf *conf, const str
 void observer_drop(struct observer *observer);
 void observer_reset(struct observer *observer, struct commands *commands); /* CONFIG RESETSTAT */
 
-/* Call when a turn begins to run requests. `usec`, monotonic, is taken as the start of the turn's
- * first call. */
+/* Begins a turn's requests: the first call is timed from `usec`, which is monotonic. */
 void observe_turn(struct observer *observer, int64_t usec);
 /* Call before and after a call runs; pass the result of observe_begin to observe_end. A call is
  * timed from the end of the previous call of its turn, so that each call needs only one reading of

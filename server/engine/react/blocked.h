@@ -105,8 +105,8 @@ void blocked_skip_key(struct blocked *blocked);
  * earlier and has not been tried? If so, returns true: that client's queue goes first, this client
  * is tried again later, and the caller continues with blocked_next_try. O(log n) */
 bool blocked_defers(struct blocked *blocked, const struct blocked_try *try);
-/* Does the same because the key is missing, but does not skip clients with `or_gone`, who then
- * receive a reply. */
+/* Skips the other clients of the last try's key, because the key is missing; except those with
+ * `or_gone`, who then receive a reply. */
 void blocked_skip_missing(struct blocked *blocked);
 /* Notes that the key holds nothing for the command of this try. Skips other clients that want the
  * same, until the key is ready again: at the instant `again`, or earlier through an effect. If
@@ -118,8 +118,8 @@ void blocked_skip_command(struct blocked *blocked, const struct blocked_try *try
 msec blocked_next_timeout(const struct blocked *blocked); /* the next timeout, or NEVER. O(1) */
 msec blocked_next_due(
     const struct blocked *blocked); /* the earlier of next_wake and next_timeout */
-/* Call when the system clock was set by `by`: moves all timeouts with it, so that clients wait as
- * long as they asked for. O(n log n) */
+/* Moves all timeouts by `by` milliseconds, so that clients wait as long as they asked for although
+ * the system clock was set. O(n log n) */
 void blocked_clock_set(struct blocked *blocked, msec by);
 /* Returns the client with the earliest timeout that has passed (until <= now), or NULL. */
 struct session *blocked_first_timed_out(const struct blocked *blocked, msec now);
