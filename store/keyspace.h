@@ -145,7 +145,8 @@ size_t keyspace_count_to_hide(const struct keyspace *ks, msec now, size_t most);
 /* Returns the first instant at which keyspace_hide has work, unless the clock is set back. O(1) */
 struct due_at keyspace_next_to_hide(const struct keyspace *ks);
 
-/* Returns the number of keys due by now, by any deadline; stops counting at `most`. O(found) */
+/* Returns the number of keys due by now, by any deadline; stops counting at `most`. O(found), but
+ * if the clock was set back also O(hidden keys) */
 size_t keyspace_count_due(const struct keyspace *ks, msec now, size_t most);
 /* Count the keys that have not expired; _volatile_alive counts only keys with a deadline of their
  * own. O(1 + due keys that are not hidden) */

@@ -118,7 +118,7 @@ static inline const struct keyspace *store_database(const struct store *store, u
 {
     return &store->databases[db];
 }
-/* Enlarges a database's table for `count` keys, which are about to be added. O(count) */
+/* Enlarges a database's table for `count` keys in all, before they are added. O(count) */
 void store_expect(struct store *store, unsigned db, size_t count);
 /* Keys of all databases, expired or not. O(databases) */
 size_t store_count(const struct store *store);

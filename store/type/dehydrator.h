@@ -34,7 +34,7 @@ void dehydrator_free(struct dehydrator *dehydrator);
 bool dehydrator_free_some(struct dehydrator *dehydrator, size_t *work); /* as list_free_some */
 
 size_t dehydrator_count(const struct dehydrator *dehydrator);
-/* Enlarges the tables for `count` elements, which are about to be added. O(count) */
+/* Enlarges the tables for `count` elements in all, before they are added. O(count) */
 void dehydrator_expect(struct dehydrator *dehydrator, size_t count);
 /* Counts the elements due by now, including those whose lease has ended. O(log n) */
 size_t dehydrator_count_due(const struct dehydrator *dehydrator, msec now);

@@ -42,8 +42,8 @@ struct element *elements_take(struct elements *elements);
 bool elements_drop_some(struct elements *elements, size_t *work);
 
 size_t elements_count(const struct elements *elements);
-/* Makes room for `count` elements in all, which are about to be added: in tables if they are more
- * than ELEMENTS_FEW. O(count) */
+/* Makes room for `count` elements in all, before they are added: in tables if they are more than
+ * ELEMENTS_FEW. O(count) */
 void elements_expect(struct elements *elements, size_t count);
 
 /* Returns what elements_find_hashed and elements_add need to know of an id, so that a caller of

@@ -56,7 +56,7 @@ struct expiring hash_expiring(const struct hash *hash); /* O(1) */
 /* For prefetching: returns the table of a large hash. For a small one, prefetches the records and
  * returns NULL. */
 const struct dict *hash_hint(const struct hash *hash);
-/* Makes the hash large, with room for `count` fields, which are about to be added. O(count) */
+/* Makes the hash large, with room for `count` fields in all, before they are added. O(count) */
 void hash_expect(struct hash *hash, size_t count);
 
 /* Returns "listpack" (by default at most 512 fields, of at most 64 bytes) or "hashtable". The

@@ -157,7 +157,7 @@ static inline bool type_can_expect(enum type type)
 {
     return type_rows[type].expect != NULL;
 }
-/* If its type allows it, enlarges a collection for `count` elements, which are about to be added.
+/* If its type allows it, enlarges a collection for `count` elements in all, before they are added.
  * O(count) */
 void object_expect(struct object *object, size_t count);
 

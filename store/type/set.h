@@ -54,7 +54,7 @@ struct expiring set_expiring(const struct set *set); /* O(1) */
 /* For prefetching: returns the table of a large set. For a small one, prefetches the records and
  * returns NULL. */
 const struct dict *set_hint(const struct set *set);
-/* Makes the set large, with room for `count` members, which are about to be added. O(count) */
+/* Makes the set large, with room for `count` members in all, before they are added. O(count) */
 void set_expect(struct set *set, size_t count);
 
 /* Returns "intset" (integers only, by default at most 512) or "hashtable". The answer follows

@@ -77,7 +77,7 @@ struct expiring zset_expiring(const struct zset *zset); /* O(1) */
 /* For prefetching: returns the table of a large set. For a small one, prefetches the records and
  * returns NULL. */
 const struct dict *zset_hint(const struct zset *zset);
-/* Makes the set large, with room for `count` members, which are about to be added. O(count) */
+/* Makes the set large, with room for `count` members in all, before they are added. O(count) */
 void zset_expect(struct zset *zset, size_t count);
 
 /* Returns "listpack" (by default at most 128 members, of at most 64 bytes) or "skiplist". The
