@@ -74,13 +74,14 @@ bool rdb_begin_key(struct rdb_reader *reader, enum rdb_type type);
 bool rdb_visited(struct rdb_reader *reader, bool answer);
 /* Fails if the value already has this member. */
 bool rdb_unique(struct rdb_reader *reader, struct bytes member);
-/* As rdb_unique, for a member that RDB_VISIT_MEMBER will pass to the visitor. Checks nothing if the
- * visitor finds duplicates itself. */
+/* Checks a member that RDB_VISIT_MEMBER will pass to the visitor, as rdb_unique does. Checks
+ * nothing if the visitor finds duplicates itself. */
 static inline bool rdb_unique_visit(struct rdb_reader *reader, struct bytes member)
 {
     return reader->visitor->finds_duplicates || rdb_unique(reader, member);
 }
-/* As rdb_visited, but if the visitor finds duplicates, false means a duplicate. */
+/* Fails if the visitor's `answer` is false: with RDB_DAMAGED, because of a duplicate, if the
+ * visitor finds duplicates, otherwise with RDB_STOPPED. */
 bool rdb_visited_member(struct rdb_reader *reader, bool answer);
 
 #define RDB_VISIT(reader, callback, ...)                                                           \

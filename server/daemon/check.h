@@ -11,6 +11,6 @@
 bool check_files(const struct conf *conf, struct conf_error *error);
 
 /* For conf.renames_fault: applies the lines of rename-command to a table of all commands, only to
- * find errors. */
+ * find errors. Returns the first error, or NULL. */
 const char *check_renames(const char *lines);
 const char *check_users(const char *lines); /* for conf.users_fault: tries `user` lines */

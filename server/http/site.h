@@ -34,6 +34,8 @@ struct site_reply {
     bool slow_down;     /* delay the reply, because a login has failed */
 };
 
+/* Checks the login, and fills the reply: /metrics, /state.json, /why.json, a file of the page, or
+ * an error. Never fails. */
 void site_answer(struct site *site, const struct site_request *request, struct site_reply *reply);
 
 /* Headers of every reply, by name and value; ends with a NULL name. */

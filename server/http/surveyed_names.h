@@ -24,7 +24,7 @@ void surveyed_names_drop(struct surveyed_names *names);
 /* May the name be reported: does it match the pattern, and is it UTF-8 and not too long? */
 bool surveyed_names_fit(const struct surveyed_names *names, struct bytes key);
 /* Adds a name if surveyed_names_fit accepts it and it sorts among the first `most`; if there were
- * that many, removes the last one. No effect if the name is listed already. O(log n), or O(n) if it
- * is added */
+ * that many, removes the last one. Counts a name that matches but is refused or removed in
+ * `omitted`. No effect if the name is listed already. O(log n), or O(n) if it is added */
 void surveyed_names_note(struct surveyed_names *names, unsigned db, struct bytes key);
 bool surveyed_names_has(const struct surveyed_names *names, unsigned db, struct bytes key);

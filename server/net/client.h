@@ -103,6 +103,7 @@ struct client_info {
     size_t out_memory, memory;        /* bytes: for unsent replies; for the whole connection */
     struct session *session;
 };
+/* Visits the clients that are not about to be closed, the oldest connection first. */
 void clients_each(struct clients *clients, void (*visit)(void *ctx, const struct client_info *info),
                   void *ctx);
 /* Returns false if the session has no connection. */

@@ -55,8 +55,8 @@ bool handshakes_any(const struct handshakes *handshakes);
 /* Returns the next handshake to continue with handshake_step, which then no longer waits. NULL if
  * none waits, or if all that wait must first see others of their lane end. O(1). */
 struct handshake *handshakes_next(struct handshakes *handshakes);
-/* Removes the connection from its lane, and from the count of its handshakes in progress. Call when
- * the handshake or the connection ends. No effect after the handshake. */
+/* Removes a handshake that has ended, or whose connection ends, from its lane and from the count of
+ * those in progress, so that another one of the lane can begin. No effect if it is in no lane. */
 void handshakes_end(struct handshakes *handshakes, struct handshake *handshake);
 
 /* Does poll report this event, an error or a hang-up without waiting? POLLRDHUP means that the peer

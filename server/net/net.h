@@ -39,7 +39,7 @@ struct net *net_open(struct loop *loop, const struct conf *conf, struct clients 
                      size_t why_size);
 /* Applies changed options bind, port and tls-port: closes the listeners that are no longer
  * configured, then opens the new ones. Connections stay. `names` holds host names that were
- * resolved ahead; other names are resolved here, which blocks.
+ * resolved ahead; the call resolves other names itself, which blocks.
  *
  * Returns false with the reason in `why` on failure. Then only addresses that are in both
  * configurations may still have a listener: restore the options and call net_update again. Sockets

@@ -24,5 +24,6 @@ bool function_batch_add(struct function_batch *batch, struct bytes code,
  * it will replace them. */
 bool function_batch_fits(struct function_batch *batch, const struct libraries *libraries,
                          bool replace);
-/* Changes the data set. The batch must fit; afterwards it has only its codes. */
+/* Adds the libraries of the batch, which must fit, to the data set, in place of those with the same
+ * names. Their compiled form moves to batch->functions. */
 void function_batch_apply(struct function_batch *batch, struct txn *txn);

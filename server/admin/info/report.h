@@ -65,7 +65,7 @@ struct info_row {
     {                                                                                              \
         .name = (field), .kind = INFO_TEXT, .text = (value)                                        \
     }
-/* A field of Redis that counts something which never happens here: always 0. */
+/* A field of Redis that counts something which never happens in this server: always 0. */
 #define NEVER_ANY(field) COUNT(field, 0)
 
 #define REPORT_ROWS(report, rows) report_rows(report, rows, sizeof(rows) / sizeof((rows)[0]))

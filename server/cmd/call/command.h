@@ -254,8 +254,9 @@ struct command_ref {
 };
 
 /* Renames a command, for the option rename-command: from now on it is found by the new name alone.
- * An empty name disables the command. Call it before clients connect. Returns NULL, or a constant
- * text: there is no such command, the new name is taken, or it is longer than 64 bytes. */
+ * An empty name disables the command. Only before the first client connects. Returns NULL, or the
+ * error, a constant text: there is no such command, the new name is taken, or it is longer than 64
+ * bytes. */
 const char *commands_rename(struct commands *commands, struct bytes name, struct bytes new_name);
 /* Find rows as commands_find and commands_match do, but by the names in the rows, whatever was
  * renamed or disabled: for ACL rules, and for files and streams of other servers. O(n) */

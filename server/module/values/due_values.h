@@ -13,7 +13,8 @@ void due_values_init(void);
 struct due_keys *due_values_keys(void);
 /* Notes when the next thing in the value of an open key is due, if the value is of our types. */
 void due_values_note(unsigned db, struct bytes name, RedisModuleKey *key);
-/* Notes the keys of a transaction; call it between lent_keys_take_back and lent_keys_close. */
+/* Notes for each key of a transaction when something in its value is due next (lent_key.next). Must
+ * come between lent_keys_take_back and lent_keys_close. */
 void due_values_note_lent(const struct lent_keys *lent);
 /* Drops the note of a key that leaves its database; a held_value_on_unlink. */
 void due_values_unlinked(RedisModuleKeyOptCtx *ctx, const void *value);

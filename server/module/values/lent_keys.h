@@ -62,7 +62,8 @@ void lent_keys_open(struct lent_keys *lent, RedisModuleString *name);
  * announce? */
 bool lent_keys_overdue(const struct lent_keys *lent, msec now);
 struct store *lent_keys_store(void);
-/* Returns the values to the host's keys and replicates the effects. */
+/* Returns the values to the host's keys, and replicates the effects or, if lent->verbatim, the
+ * command. */
 void lent_keys_take_back(struct lent_keys *lent);
 /* Notifies events, and makes the host serve clients that wait for changed keys. */
 void lent_keys_close(struct lent_keys *lent);
