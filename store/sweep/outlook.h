@@ -1,5 +1,5 @@
-/* outlook: coming deadlines: the next ones of a keyspace in order, and a forecast that counts keys,
- * members and elements by the time left. */
+/* outlook: coming deadlines: the next ones of a keyspace in order (EXPIRY NEXT), and a forecast
+ * that counts keys, members and elements by the time left (EXPIRY FORECAST, metrics). */
 #pragma once
 
 #include "store/base/bytes.h"

@@ -18,7 +18,7 @@ void upcoming_free(struct upcoming *upcoming); /* may be NULL */
 /* Takes about `budget` steps, each of which reads one key or one slot of an agenda. Returns true
  * when the result is complete as of now. If deadlines pass during the search, the first 256 of them
  * are replaced by the next ones of their keys. If more pass, the result is that of an earlier
- * instant. */
+ * instant. If the clock is set back, the search begins anew. */
 bool upcoming_run(struct upcoming *upcoming, msec now, size_t budget);
 /* Fills in the result, in order; returns the number of deadlines, at most `count`. The keys are
  * valid until upcoming_free. */

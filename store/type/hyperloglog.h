@@ -1,5 +1,5 @@
-/* hyperloglog: strings in Redis' "HYLL" format, byte for byte: sketches that estimate how many
- * distinct elements were added, in at most 12 KiB + 16 bytes.
+/* hyperloglog: strings in Redis' "HYLL" format, byte for byte, for PFADD, PFCOUNT and PFMERGE:
+ * sketches that estimate how many distinct elements were added, in at most 12 KiB + 16 bytes.
  *
  *     bytes    content
  *     4        "HYLL"

@@ -6,7 +6,7 @@
 #include "store/type/stream/stream.h"
 #include "store/type/stream/stream_group.h"
 
-/* Moves the position to the entry `id`, which is the next one that the group reads. O(1) */
+/* Moves the position to the entry `id`, the next one that the group reads; updates `read`. O(1) */
 void stream_progress_to(const struct stream *stream, struct group_position *position,
                         struct stream_id id);
 #define STREAM_LAG_UNKNOWN INT64_MIN
