@@ -147,6 +147,8 @@ static inline char *print_word(char *to, const struct word *word, const struct e
     }
 }
 
+/* Write with the pen: a header such as "$5\r\n" or bytes as they are (RESP only), a text or a
+ * number as an argument (or, for a pen without output, count it). */
 void put_resp_header(struct pen *pen, char type, size_t value);
 void put_raw(struct pen *pen, const char *data, size_t len);
 void put_argument(struct pen *pen, struct bytes text);
@@ -190,6 +192,8 @@ struct cursor {
     bool has_header;               /* `header` was filled and must be dropped */
 };
 
+/* Read the next word and move the cursor behind it. Return false if there is none, or it is not
+ * this literal, or not a number. */
 bool take_literal(struct cursor *cursor, struct bytes literal);
 bool take_int64(struct cursor *cursor, int64_t *number);
 /* Reads the words at the cursor into the effect, and moves the cursor behind them. Returns false if

@@ -27,6 +27,7 @@ size_t block_pack(struct block_packer *packer);
 struct block_sizes {
     uint32_t stored, raw, sum;
 };
+/* Reads the header of a block. Its values may be impossible: see block_sizes_ok. */
 struct block_sizes block_sizes(const char header[BLOCK_HEADER]);
 /* Can a block have these sizes? Both are 0 in the last block. If not, the stream is damaged. */
 bool block_sizes_ok(const struct block_sizes *sizes);

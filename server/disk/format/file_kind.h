@@ -27,7 +27,8 @@ enum file_kind {
     FILE_UNREADABLE,
 };
 
-/* Follows symbolic links; a dangling link is unreadable. Sets errno for FILE_UNREADABLE. */
+/* Returns the kind of the file at this path, whose links it follows; a dangling link is unreadable.
+ * Sets errno for FILE_UNREADABLE. */
 enum file_kind file_kind(const char *path);
 enum {
     FILE_HEAD = 32,    /* bytes that are enough to recognize any kind */
@@ -44,8 +45,8 @@ const char *file_kind_text(enum file_kind kind);
 #define FILE_SET_OURS                                                                              \
     (FILE_SET(FILE_EMPTY) | FILE_SET(FILE_UNFINISHED) | FILE_SET(FILE_SNAPSHOT) |                  \
      FILE_SET(FILE_JOURNAL) | FILE_SET(FILE_MANIFEST))
-/* May the file be replaced? Returns 0 if it is missing or of one of these kinds, EEXIST if it is of
- * another kind, or the errno of reading it. */
+/* May a new file replace the one at this path? Returns 0 if it is missing or of one of these kinds
+ * (FILE_SET), EEXIST if it is of another kind, or the errno of reading it. */
 int file_check(const char *path, unsigned kinds);
 /* Like strerror, but EEXIST names the problem: a file of another program is in the way. */
 const char *file_error_text(int error);

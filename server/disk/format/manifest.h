@@ -97,6 +97,7 @@ enum manifest_found {
     MANIFEST_NONE,    /* no manifest, and no data files either: a first start */
     MANIFEST_BAD,     /* `why` contains the error and its location */
 };
+/* Loads dir/prefix.manifest into a manifest that manifest_init has prepared. Changes no file. */
 enum manifest_found manifest_load(struct manifest *manifest, char why[MANIFEST_WHY_MAX]);
 
 const struct manifest_file *manifest_base(const struct manifest *manifest); /* or NULL */

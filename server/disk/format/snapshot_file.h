@@ -70,13 +70,15 @@ struct snapshot_counts {
     uint64_t keys, records;
 };
 
-/* Returns the path of the writer's temporary file in `temporary`: "temp-NAME" in the folder of
- * NAME. Returns 0 or ENAMETOOLONG. */
+/* Stores the path of the writer's temporary file in `temporary`: "temp-NAME" in the folder of NAME.
+ * Returns 0 or ENAMETOOLONG. */
 int snapshot_temporary(const char *path, char temporary[DISK_PATH_MAX]);
-/* Begins to write a snapshot. Replaces a temporary file that a crash left. Returns EEXIST if the
- * path or the temporary file denotes a file that is not ours. */
+/* Begins to write a snapshot, which snapshot_finish completes. Replaces a temporary file that a
+ * crash left. Returns EEXIST if a file at the path is not a snapshot, or if the temporary file is
+ * not ours. */
 int snapshot_create(const char *path, const struct snapshot_options *options,
                     struct snapshot_writer **writer);
+/* Appends bytes to the stream. After an error returns it again, and writes nothing more. */
 int snapshot_append(struct snapshot_writer *writer, const void *data, size_t len);
 /* Completes the file, syncs it, renames it to the path and syncs the folder, then frees the writer.
  * Returns 0 or an errno. After an error the old file of that name is still there, with one

@@ -20,7 +20,7 @@ struct rdb_object {
  * fields than fit into a command of the journal. */
 void rdb_object_listen(struct rdb_visitor *visitor);
 void rdb_object_begin(struct rdb_object *value, enum rdb_type type);
-/* Hands over the complete value, which may be an empty dehydrator. */
+/* Hands over the complete value, which the caller then owns; it may be an empty dehydrator. */
 struct object rdb_object_take(struct rdb_object *value);
 void rdb_object_drop(struct rdb_object *value);
 

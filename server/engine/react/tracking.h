@@ -63,6 +63,7 @@ size_t tracking_bytes(const struct session *session); /* memory of its mode and 
 void tracking_begin_call(struct tracking *tracking);
 /* Must the keys that the session reads now be remembered? */
 bool tracking_wants_reads(const struct session *session);
+/* Remembers that the session has read the key: its next change sends one message to the session. */
 void tracking_note_read(struct tracking *tracking, const struct session *session, struct bytes key);
 
 /* Queues the messages for an effect of the session `caller`, or of the server if that is NULL. */

@@ -30,8 +30,10 @@ struct feed;
 struct feed *feed_new(struct backlog *backlog); /* borrows it */
 void feed_free(struct feed *feed);
 
+/* Adds an effect to the open unit, as one command or two. */
 void feed_add(struct feed *feed, const struct effect *effect);
-/* Adds a message (PUBLISH) to a transaction: a command of `count` words that every Redis knows. */
+/* Adds a message, such as PUBLISH, to the open unit: a command of `count` words that every Redis
+ * knows. */
 void feed_message(struct feed *feed, const struct bytes *words, int count);
 bool feed_pending(const struct feed *feed); /* does feed_commit have anything to append? */
 void feed_commit(struct feed *feed);        /* appends the unit to the backlog */
