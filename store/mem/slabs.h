@@ -46,9 +46,9 @@ struct slab_set {
     uint32_t first, taken;
 };
 
-/* Begins to empty the slab's step, if other steps have room for its slabs. If so, returns true and
- * sets *leaving to the slabs to empty; no slab is taken from the step until it is empty or
- * slabs_stay is called. */
+/* Begins to empty the slab's step, if it is no fuller than the average partly used step and the
+ * others have room for its slabs. If so, returns true and sets *leaving to the slabs to empty; no
+ * slab is taken from the step until it is empty or slabs_stay is called. */
 bool slabs_vacate(uint32_t slab, struct slab_set *leaving);
 /* If the next slab would need new memory and a step is being emptied, stops emptying that step,
  * sets *staying to its slabs, and returns true. */
