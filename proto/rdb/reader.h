@@ -49,6 +49,7 @@ enum { RDB_VALKEY = 80 };
 
 /* ---- wire ---- */
 
+/* Set the error, whose offset is part_at, and return false. rdb_damaged fails with RDB_DAMAGED. */
 bool rdb_fail(struct rdb_reader *reader, enum rdb_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 bool rdb_damaged(struct rdb_reader *reader, const char *what);
@@ -56,6 +57,7 @@ bool rdb_no_bytes(struct rdb_reader *reader); /* fails with the state of the sou
 /* Makes text printable for an error, and cuts it to fit. */
 void rdb_show(char *to, size_t size, struct bytes text);
 
+/* Reads `size` bytes as an unsigned little-endian number. */
 bool rdb_get_number(struct rdb_reader *reader, size_t size, uint64_t *value);
 bool rdb_get_length(struct rdb_reader *reader, uint64_t *length);
 /* Reads a string. *text is valid until `scratch` is used again. */

@@ -56,5 +56,6 @@ void loop_timer_set(struct loop_timer *timer, int64_t usec); /* < 0 cancels */
 void loop_timer_set_msec(struct loop_timer *timer, msec ttl);
 void loop_timer_free(struct loop_timer *timer);
 
+/* From now on, call `fire` for each such signal, and `hook` at the end of each turn. */
 void loop_on_signal(struct loop *loop, int signal, void (*fire)(void *ctx), void *ctx);
 void loop_on_turn_end(struct loop *loop, void (*hook)(void *ctx), void *ctx);

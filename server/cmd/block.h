@@ -28,7 +28,8 @@ struct source {
  * the key that became ready, whose type unblock has checked (unless or_gone is set). */
 bool find_source(struct call *call, enum type type, int first, int count, struct source *source);
 
-/* Blocks the call. Inside MULTI and scripts, where a call must not block, replies with
+/* Makes the client wait, and the command run again when the request says so; the command must then
+ * return without a reply. Inside MULTI and scripts, where a call must not block, replies with
  * request->no_answer instead. */
 void block_on(struct call *call, const struct block_request *request);
 

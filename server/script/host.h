@@ -24,8 +24,9 @@ struct host {
     bool wrote;        /* a command has changed data: the script can't be stopped any more */
 };
 
-/* Begins a script for this caller. Returns false, after replying with the error, if it must not run
- * now. A read-only caller (EVAL_RO, EVALSHA_RO, FCALL_RO) adds SCRIPT_NO_WRITES to the flags. */
+/* Begins a script for this caller, which host_end ends. Returns false, after replying with the
+ * error, if the script must not run now. A read-only caller (EVAL_RO, EVALSHA_RO, FCALL_RO) adds
+ * SCRIPT_NO_WRITES to the flags. */
 bool host_begin(struct host *host, struct call *caller, unsigned flags);
 void host_end(struct host *host);
 /* Returns the monotonic time, in microseconds, at which the last command ended or, before the first

@@ -32,5 +32,7 @@ bool is_push_option(const struct call *call, int i);
 bool parse_push_options(struct call *call, int i, struct push *push);
 /* Is there an element of this id, or does the dehydrator remember the id? `entry` may be NULL. */
 bool is_present(const struct call *call, const struct entry *entry, struct bytes id);
+/* Adds the element, or does what push->mode says if its id exists. Does not reply, except with the
+ * error of PUSH_FAILED. */
 enum pushed push_element(struct call *call, struct push *push, struct bytes id,
                          struct bytes payload);

@@ -19,7 +19,8 @@ void deliver_new(struct call *call, const struct delivery *delivery, struct stre
 /* Takes up to `count` of the consumer's pending entries after `after` out of the budget. Returns
  * how many the budget allowed. */
 size_t take_history(const struct delivery *delivery, struct stream_id after, size_t count);
-/* Replies with the entries that take_history chose. */
+/* Replies with the entries that take_history counted, and counts another delivery of each. An entry
+ * that no longer exists is shown as its ID and a null array. */
 void deliver_history(struct call *call, const struct delivery *delivery, struct stream_id after,
                      size_t count);
 

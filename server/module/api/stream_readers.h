@@ -10,5 +10,7 @@
 
 #include "server/module/api/redis_api.h"
 
+/* Subscribes to forks and changes of role. Without it, or if the host refuses, the answer stays
+ * yes. */
 void stream_readers_start(RedisModuleCtx *ctx);
 bool stream_readers_exist(RedisModuleCtx *ctx);

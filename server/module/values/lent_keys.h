@@ -55,6 +55,7 @@ struct lent_keys {
     struct lent_event few_events[LENT_FEW];
 };
 
+/* Begins a transaction. If it `writes`, its keys are opened for writing. */
 void lent_keys_begin(struct lent_keys *lent, RedisModuleCtx *ctx, bool writes);
 /* Opens the key and lends its value, unless the store has it already. */
 void lent_keys_open(struct lent_keys *lent, RedisModuleString *name);
