@@ -25,12 +25,13 @@ struct background_work {
 struct background *background_new(struct clock *clock);
 void background_free(struct background *background);
 void background_add(struct background *background, const struct background_work *work);
-/* Sets a function to call after each batch of a slice, even if the batch did nothing. `serve`
+/* Sets `serve`, which is called after each batch of a slice, even if the batch did nothing: it
  * serves the clients that have become ready, and returns true if there were any. */
 void background_serve_with(struct background *background, bool (*serve)(void *ctx), void *ctx);
 /* Call at the end of each turn, after the replies are sent. Works until nothing is left or the
  * budget is spent. Returns true if it did any work: clients and commit hooks may then have
  * something to send. */
 bool background_turn(struct background *background);
-/* Is work left, so that the next turn must start without sleeping? */
+/* Has the last background_turn left work undone, so that the next turn must start without
+ * sleeping? */
 bool background_is_left(const struct background *background);

@@ -15,7 +15,8 @@ struct defrag_timer;
 struct defrag_timer *defrag_timer_new(struct loop *loop, const struct clock *clock,
                                       const struct engine *engine);
 void defrag_timer_free(struct defrag_timer *timer);
-/* Starts defragmentation if it would gain enough memory. Call it about once a second. */
+/* Starts defragmentation if it would gain enough memory and `activedefrag` is set. Call about once
+ * a second. */
 void defrag_timer_second(struct defrag_timer *timer);
 /* Returns the work to add to the background. */
 struct background_work defrag_timer_work(struct defrag_timer *timer);

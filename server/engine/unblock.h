@@ -9,15 +9,15 @@ struct call;
 struct engine;
 struct block_request;
 
-/* Call after a commit. Runs the commands of blocked clients whose keys are ready, each in its own
- * transaction: each run replies to a client or changes nothing. Continues until no key is ready,
- * because a served command (BLMOVE) may make another key ready. While a master is paused, keys stay
- * ready; a pause of writes does not delay REDE.FAIRINFO. */
+/* Serves the blocked clients whose keys a commit has made ready: runs their commands again, each in
+ * its own transaction; each run replies to a client or changes nothing. Continues until no key is
+ * ready, because a served command (BLMOVE) may make another key ready. While a master is paused,
+ * keys stay ready; a pause of writes does not delay REDE.FAIRINFO. */
 void unblock_ready(struct engine *engine);
 
-/* Takes at most `most` steps, in order of time, up to now. A step serves a key that becomes ready
- * by time, or answers a client whose timeout has passed. During a pause, no keys are served.
- * Returns the number of steps. */
+/* Does what is due by now for blocked clients, in order of time: serves a key that becomes ready by
+ * time, or answers a client whose timeout has passed. Takes at most `most` such steps, and returns
+ * their number. During a pause serves no keys. */
 size_t unblock_due(struct engine *engine, size_t most);
 
 /* Unblocks a client that has received its reply, so that its next request runs. */

@@ -14,15 +14,16 @@
 
 #include "server/disk/format/stream_position.h"
 
-/* Begins a new stream without earlier ids. Returns false if there are no random numbers. */
+/* Begins a new stream under a random id, without earlier ids. Returns false if there are no random
+ * numbers. */
 bool history_begin(struct history *history);
 /* Continues under a new id. The old id stays valid for offsets up to `offset`. Returns false if
  * there are no random numbers for an id. */
 bool history_branch(struct history *history, uint64_t offset);
-/* Adopts a master's id, and forgets earlier streams. */
+/* Adopts a master's id, and forgets earlier streams. No effect if it has that id already. */
 void history_adopt(struct history *history, const char *id);
 /* Was the stream `id` up to `offset` part of this history before its last branch? */
 bool history_had(const struct history *history, const char *id, uint64_t offset);
-/* Can a peer continue with this history if it has received all bytes of the stream `id` before
- * `offset`? */
+/* Can a peer that has received all bytes of the stream `id` before `offset` continue with this
+ * history? The caller must still check that the backlog has the bytes from `offset` on. */
 bool history_has(const struct history *history, const char *id, uint64_t offset);

@@ -12,5 +12,6 @@ struct link_info {
     char peer[300], local[128];
 };
 
-/* Returns false unless a master's stream is being received. */
+/* Describes the link. Returns false, without setting `info`, unless a master's stream is being
+ * received. */
 bool link_info_read(struct link_info *it, const struct replication *replication);

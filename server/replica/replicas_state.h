@@ -61,7 +61,8 @@ struct replicas {
     struct replicas_report report;
 };
 
-/* Fills in the bytes of a backlog from this offset on; returns the number of chunks. */
+/* Points `chunks`, at most `max`, to the bytes of a backlog from this offset on, and returns their
+ * number. */
 int replicas_view(const struct backlog *backlog, uint64_t offset, struct iovec *chunks, int max);
 /* Sets the replica to ONLINE: the stream is sent from `sent` on. */
 void replicas_go_online(struct replica *replica);
@@ -76,6 +77,9 @@ void replica_copies_begin(struct replicas *all);
 /* Ends a copy that has failed or that no replica receives any more, and frees bytes of the copy
  * that no replica needs any more. Call in each turn. */
 void replica_copies_update(struct replicas *all);
-/* Fills in the bytes to send to a replica that is COPYING, as `peek` of struct client_source. */
+/* Points `chunks`, at most `max`, to the bytes of the copy to send next to a replica that is
+ * COPYING, and returns their number; 0 if none has arrived, or the turn's share is used up. */
 int replica_copies_peek(const struct replica *replica, struct iovec *chunks, int max);
+/* Counts `len` bytes of the copy as sent. After the last one, the replica becomes COPIED or ONLINE.
+ * */
 void replica_copies_sent(struct replica *replica, size_t len);

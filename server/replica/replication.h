@@ -30,8 +30,8 @@ struct replication_wiring {
 struct replication *replication_new(const struct replication_wiring *wiring); /* NULL with errno */
 void replication_free(struct replication *replication); /* after the connections */
 
-/* Call when the data is loaded, before it changes: continues the stream that the loaded data
- * belongs to, and begins to follow the master of the option `replicaof`, if that is set. */
+/* Begins replication after the data is loaded and before it changes: continues the stream that the
+ * loaded data belongs to, and follows the master of the option `replicaof`, if that is set. */
 void replication_start(struct replication *replication);
 /* Saves the backlog at a clean stop, after the last change of data, for replicas that have not
  * received all of it. No effect if the data is not kept (no journal and no save points), or if its
@@ -47,9 +47,9 @@ void replication_follow(struct replication *replication, const char *host, int64
  * effect, if it is a master already. */
 bool replication_promote(struct replication *replication);
 
-/* Call in each turn after requests have run and before output is sent: applies bytes of the
- * master's stream and passes them on. Returns true if some bytes are left because the time for this
- * turn is used up. */
+/* Does a turn's replication, after requests have run and before output is sent: applies bytes of
+ * the master's stream, and passes the stream on to the replicas. Returns true if some bytes are
+ * left because the time for this turn is used up: then the next turn must start at once. */
 bool replication_turn(struct replication *replication);
 /* Call last in a turn, with nothing else in progress. If a full copy has begun to arrive, loads it,
  * and runs turns of the loop meanwhile; if that fails, the old data is kept. Returns true if it has
@@ -78,7 +78,8 @@ struct engine *replication_engine(const struct replication *replication);
 struct failover *replication_failover(const struct replication *replication);
 struct waits *replication_waits(const struct replication *replication);
 bool replication_has_journal(const struct replication *replication);
-/* Asks the replicas for acknowledgements at the end of this turn. */
+/* Asks the replicas for acknowledgements (REPLCONF GETACK) at the end of this turn, for clients
+ * that WAIT. On a replica, sends one to the master instead. */
 void replication_ask(struct replication *replication);
 
 struct replication_report {

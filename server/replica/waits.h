@@ -23,7 +23,8 @@ struct wait_for {
     msec ttl;          /* 0 for no timeout */
 };
 
-/* The number of replicas that have the write, and whether (0 or 1) our journal has it. */
+/* The number of replicas that have the client's last write, and whether (0 or 1) our journal has it
+ * on disk. */
 struct waited {
     size_t replicas, local;
 };

@@ -1,6 +1,7 @@
 /* library_header: parses the first line of a function library, such as "#!lua name=mylib", into the
- * names of engine and library, with the rules and errors of Redis 7.0. Depends on proto/resp, whose
- * inline requests use the same quoting; knows no script language. */
+ * names of engine and library, with the rules and errors of Redis 7.0, for FUNCTION LOAD, imports
+ * and effects. Depends on proto/resp, whose inline requests use the same quoting; knows no script
+ * language. */
 #pragma once
 
 #include "proto/resp/resp_read.h"

@@ -1,5 +1,5 @@
-/* score: prints doubles as short text that reads back exactly, and parses such text. Faster than
- * libc for usual scores; any strtod can read the text. */
+/* score: prints scores, which are doubles, as short text that reads back exactly, and parses such
+ * text. Faster than libc for usual scores; any strtod can read the text. */
 #pragma once
 
 #include <stdbool.h>

@@ -35,12 +35,13 @@ void acl_rules_reset(struct acl_rules *rules, bool from_all);
 void acl_rules_drop(struct acl_rules *rules);
 struct acl_rules acl_rules_copy(const struct acl_rules *rules);
 
-/* Adds a rule, and removes the rules that it makes useless; a rule that only repeats what applies
- * already is not kept. `command` is NULL for a category. The word has at most ACL_RULE_MAX_LEN
- * bytes. */
+/* Adds a rule, such as "+get", and removes the rules that it makes useless; a rule that only
+ * repeats what applies already is not kept. `command` is NULL for a category. `word` begins with +
+ * or - and has at most ACL_RULE_MAX_LEN bytes. */
 void acl_rules_add(struct acl_rules *rules, enum acl_rule_kind kind, const struct command *command,
                    struct bytes word);
-/* Does a rule allow the command with this first argument? */
+/* Does a rule that still counts (acl_rules_end_first_args) allow the command with this first
+ * argument? */
 bool acl_rules_allow_first_arg(const struct acl_rules *rules, const struct command *command,
                                struct bytes arg);
 /* Ends the effect of earlier rules about first arguments of the command, because a later rule

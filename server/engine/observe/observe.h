@@ -47,14 +47,15 @@ void observer_reset(struct observer *observer, struct commands *commands); /* CO
 
 /* Begins a turn's requests: the first call is timed from `usec`, which is monotonic. */
 void observe_turn(struct observer *observer, int64_t usec);
-/* Call before and after a call runs; pass the result of observe_begin to observe_end. A call is
- * timed from the end of the previous call of its turn, so that each call needs only one reading of
- * the clock. */
+/* Record a call: observe_begin before it runs, whose result is passed to observe_end after it. A
+ * call is timed from the end of the previous call of its turn, so that each call needs only one
+ * reading of the clock. */
 int64_t observe_begin(const struct observer *observer);
 void observe_end(struct observer *observer, const struct call *call, int64_t began);
-/* Call before and after each further run of a blocked call: adds the run to time->ran_usec. The
- * call is recorded in the slow log and the histogram only when it is answered, with the time of all
- * its runs. As in Redis, a call that times out is not recorded. */
+/* Record a further run of a blocked call: observe_now before it, whose result is passed to
+ * observe_again after it, which adds the run to time->ran_usec. The slow log and the histogram
+ * receive the call only when it is answered, with the time of all its runs. As in Redis, a call
+ * that times out is not recorded. */
 int64_t observe_now(const struct observer *observer);
 void observe_again(struct observer *observer, const struct call *call, int64_t began,
                    struct call_time *time);

@@ -17,7 +17,8 @@ bool pubsub_subscribe(struct pubsub *pubsub, struct session *session, enum pubsu
                       struct bytes name); /* false if it is subscribed already */
 bool pubsub_unsubscribe(struct pubsub *pubsub, struct session *session, enum pubsub_kind kind,
                         struct bytes name); /* false if it was not subscribed */
-/* Removes all subscriptions of the session, when the connection ends and for RESET. */
+/* Removes all subscriptions of the session, of all kinds, when its connection ends or for RESET.
+ * Sends nothing. */
 void pubsub_forget(struct pubsub *pubsub, struct session *session);
 
 /* Appends the message to the output of each subscriber and wakes the subscribers: first those of
