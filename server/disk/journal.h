@@ -104,8 +104,11 @@ void journal_sync_now(struct journal *journal, int64_t now);
 /* Returns a descriptor to watch: when it is readable, call journal_sync_done. `now` is as for
  * journal_flush. */
 int journal_sync_fd(const struct journal *journal);
+/* Takes what the thread has reported: the synced position grows, or a failed sync leads to
+ * JOURNAL_NEEDS_BASE. */
 void journal_sync_done(struct journal *journal, int64_t now);
 
+/* The positions after the last complete record, and up to which all records are synced. */
 uint64_t journal_position(const struct journal *journal);
 uint64_t journal_synced(const struct journal *journal);
 /* Returns the position up to which changes may be acknowledged: they are written and

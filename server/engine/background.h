@@ -24,6 +24,7 @@ struct background_work {
 
 struct background *background_new(struct clock *clock);
 void background_free(struct background *background);
+/* Adds a kind of work, whose slices run from the next background_turn on. It can't be removed. */
 void background_add(struct background *background, const struct background_work *work);
 /* Sets `serve`, which is called after each batch of a slice, even if the batch did nothing: it
  * serves the clients that have become ready, and returns true if there were any. */

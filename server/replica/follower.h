@@ -46,6 +46,7 @@ enum followed {
  * *used is the number of bytes applied, which the caller must not pass again. */
 enum followed follower_apply(struct follower *follower, const char *data, size_t len, int64_t usec,
                              size_t *used);
+/* Returns the reason of the last FOLLOW_BROKEN. */
 const char *follower_error(const struct follower *follower);
 
 /* Returns the number of commands that were skipped, as Redis skips them, because they failed or do

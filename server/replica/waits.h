@@ -39,4 +39,5 @@ void waits_block(struct waits *waits, struct session *session, const struct wait
 void waits_turn(struct waits *waits);
 bool waits_any(const struct waits *waits);
 
+/* Writes the reply of WAIT or, if what->synced, of WAITAOF. */
 void waits_reply(struct resp_writer *out, const struct wait_for *what, const struct waited *waited);

@@ -106,6 +106,7 @@ size_t manifest_segments(const struct manifest *manifest);                  /* t
 /* Returns the n-th file, from 0 on, in the order of the data: kept history, then the base, then its
  * segments. NULL if there are fewer files. */
 const struct manifest_file *manifest_in_order(const struct manifest *manifest, size_t n);
+/* Stores the file's path, which begins with manifest->dir. Returns 0 or ENAMETOOLONG. */
 int manifest_file_path(const struct manifest *manifest, const struct manifest_file *file,
                        char path[DISK_PATH_MAX]);
 
