@@ -37,8 +37,8 @@ void conf_words_add(struct conf_words *words, const char *word); /* to begin: {N
 void conf_words_drop(struct conf_words *words);
 /* Joins the words from index `first` on with single spaces; the caller frees the result. */
 char *conf_words_join(const struct conf_words *words, size_t first);
-/* Joins the words in the same way, but quotes them where needed, so that splitting the text yields
- * the same words. */
+/* Joins the words from index `first` on, quoted where needed, so that splitting the text yields the
+ * same words; the caller frees it. */
 char *conf_words_quote(const struct conf_words *words, size_t first);
 
 /* Writes one word, with quotes if needed, so that splitting yields the same word. */

@@ -30,5 +30,5 @@ bool process_random_hex(char *to, size_t digits);
 /* Sends a state of sd_notify(3), such as "READY=1". Waits at most a second for a busy service
  * manager. Returns false if the state was not sent. */
 bool process_notify(const char *state);
-/* Sends the state in the same way, but returns false instead of waiting. */
+/* Sends a state as process_notify does, but returns false instead of waiting. */
 bool process_notify_now(const char *state);

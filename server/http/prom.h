@@ -30,7 +30,7 @@ void prom_label(struct prom_labels *labels, const char *name, struct bytes value
 
 /* Writes a sample of the last family, as an integer; `labels` may be NULL. */
 void prom_integer(struct prom *prom, const struct prom_labels *labels, uint64_t value);
-/* Writes such a sample with up to six decimals, none for an integer. */
+/* Writes a sample of the last family with up to six decimals, or as an integer if it is one. */
 void prom_real(struct prom *prom, const struct prom_labels *labels, double value);
 
 /* A histogram's samples. */

@@ -26,7 +26,7 @@ struct id_range {
 };
 /* Parses arguments `first` and `last`: each is "-", "+", an ID, or "(" and an ID to exclude. */
 bool arg_id_range(struct call *call, int first, int last, struct id_range *range);
-/* Parses argument i in the same way, as the lower end of an interval. */
+/* Parses argument i as the lower end of an interval, in the forms of arg_id_range. */
 bool arg_id_from(struct call *call, int i, struct stream_id *from);
 
 /* Parses IDS numids id [id ...] from argument i to the last. *first becomes the index of the first

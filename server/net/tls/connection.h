@@ -19,9 +19,9 @@ enum tls_progress { TLS_DONE, TLS_WAITS, TLS_CLOSED, TLS_FAILED };
  * makes the handshake. `tls` must outlive the connection. The caller closes the socket itself,
  * after tls_close. Returns NULL if memory runs out. */
 struct tls_connection *tls_open(struct tls *tls, int fd);
-/* Opens the client's side in the same way. Also returns NULL if tls-replication is off and neither
- * tls-client-cert-file nor tls-client-key-file is set: then there are no settings for connections
- * to other servers. */
+/* Opens the client's side of TLS over a socket, otherwise like tls_open. Returns NULL also if
+ * tls-replication is off and neither tls-client-cert-file nor tls-client-key-file is set: then
+ * there are no settings for connections to other servers. */
 struct tls_connection *tls_connect(struct tls *tls, int fd);
 /* Sends close_notify if the connection works, and frees it. NULL is allowed. */
 void tls_close(struct tls_connection *conn);
