@@ -4,8 +4,8 @@
  * Folder server/admin: commands about the server: CONFIG, DEBUG, MEMORY, EXPIRY, SLOWLOG, LATENCY,
  * CLUSTER, pub/sub, MULTI and others, one file for each group; INFO, ACL, CLIENT and COMMAND have
  * their own folders. The context of a group points to the parts of the server that its commands
- * need. renames applies rename-command; cluster, cluster_nodes and cluster_keys reply as a cluster
- * of one node would. Start with slowlog_commands.c, the smallest group.
+ * need. renames applies rename-command; cluster replies as a cluster of one node would. Start with
+ * slowlog_commands.c, the smallest group.
  *
  * May use: conf proto/resp server/engine/acl server/base server/cmd/call server/net
  * server/engine/observe server/disk server/engine/react server/replica server/replica/stream

@@ -1,5 +1,4 @@
-/* Folder server/admin/acl: the command ACL. acl_admin contains the table of its subcommands, and
- * implements those that change users; acl_show implements those that only read; acl_sessions closes
+/* Folder server/admin/acl: the command ACL. acl_admin implements its subcommands, and closes
  * connections whose user has lost permissions. The users themselves are in server/engine/acl. Start
  * with acl_admin.c.
  *

@@ -2,10 +2,10 @@
  * NO-EVICT, NO-TOUCH, REPLY and UNBLOCK. */
 #include "server/admin/admin.h"
 #include "server/admin/client/client_list.h"
-#include "server/admin/client/client_pause.h"
 #include "server/admin/client/client_tracking.h"
 #include "server/admin/client/identity.h"
 #include "server/cmd/call/args.h"
+#include "server/cmd/call/pause.h"
 #include "server/cmd/call/reply_text.h"
 #include "server/engine/unblock.h"
 #include "store/mem/blob.h"
@@ -43,6 +43,39 @@ static void cmd_client_setinfo(struct call *call)
     }
     struct session *session = call->session;
     identity_set_text(is_name ? &session->lib_name : &session->lib_version, call->argv[3]);
+    reply_ok(call);
+}
+
+/* DIFFERS: in Redis a pause has no effect if the computation of its end overflows; here it lasts as
+ * long as possible. (doc/differs.md) */
+static void cmd_client_pause(struct call *call)
+{
+    const struct connection_context *context = call->context;
+    enum pause_kind kind = PAUSE_ALL;
+    msec until;
+    int64_t span;
+    if (call->argc > 4) {
+        failf(call, ERR_SUBCOMMAND_OR_ARITY, arg_width(call, 1), call->argv[1].data, "CLIENT");
+        return;
+    }
+    if (call->argc == 4 && !arg_is(call, 3, "ALL")) {
+        kind = PAUSE_WRITE;
+        if (fail_if(call, !arg_is(call, 3, "WRITE"), ERR_PAUSE_MODE)) return;
+    }
+    if (!arg_int64_or(call, 2, &span, ERR_TIMEOUT)) return;
+    if (fail_if(call, span < 0, ERR_TIMEOUT_NEGATIVE)) return;
+    if (span == 0)
+        until = instant_last_expired(call->txn->now); /* ends at once */
+    else if (!instant_after(call->txn->now, span, &until))
+        until = INSTANT_MAX;
+    pause_begin(context->pause, kind, until);
+    reply_ok(call);
+}
+
+static void cmd_client_unpause(struct call *call)
+{
+    const struct connection_context *context = call->context;
+    pause_end(context->pause);
     reply_ok(call);
 }
 

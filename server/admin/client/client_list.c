@@ -9,7 +9,7 @@
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/reply_text.h"
 #include "server/engine/multi.h"
-#include "server/replica/link_info.h"
+#include "server/replica/replication.h"
 #include "store/mem/blob.h"
 #include "store/mem/mem.h"
 
@@ -89,6 +89,40 @@ struct selection {
 static struct replication *replication_of(const struct call *call)
 {
     return ((const struct connection_context *)call->context)->replication;
+}
+
+/* The link to the master, described like a client. */
+struct link_info {
+    struct client_info info; /* points into the rest */
+    struct session session;
+    struct outbuf out;
+    char peer[300], local[128];
+};
+
+/* Describes the link. Returns false, without setting `info`, unless a master's stream is being
+ * received. */
+static bool link_info_read(struct link_info *it, const struct replication *replication)
+{
+    struct replication_report report = replication_report(replication);
+    const struct link *link = replication_link(replication);
+    if (!report.follows || report.link != LINK_STREAM) return false;
+    outbuf_init(&it->out);
+    session_init(&it->session, &it->out);
+    it->session.db = report.db;
+    snprintf(it->peer, sizeof(it->peer), "%s:%" PRId64, report.host, report.port);
+    it->info = (struct client_info){
+        .id = report.link_id,
+        .peer = it->peer,
+        .local = it->local,
+        .fd = link_socket(link, it->local, sizeof(it->local)),
+        .age_sec = report.link_sec,
+        .idle_sec = report.silent_sec,
+        .is_master = true,
+        .events = "r",
+        .query_used = link_stream(link).len,
+        .session = &it->session,
+    };
+    return true;
 }
 
 /* Visits all clients and the link to the master. */
