@@ -1,11 +1,11 @@
 /* Folder server/cmd/zset: the commands of sorted sets. The value is store/type/zset. Start with
  * zset.c.
  *
- *     zset                        adds, removes and reads given members
- *     zset_range                  ranges; zset_range_args and zset_span parse them
- *     zset_pop                    pops members; zset_time: those whose score, a time, is due
- *     zset_algebra, zset_source   unions, intersections and differences of sorted sets and sets
- *     zset_random                 ZRANDMEMBER
+ *     zset           adds, removes and reads given members
+ *     zset_range     ranges of ranks, scores or members; zset_span: a range of ranks
+ *     zset_pop       pops members; zset_time: those whose score, a time, is due
+ *     zset_algebra   unions, intersections and differences of sorted sets and sets
+ *     zset_random    ZRANDMEMBER
  *
  * May use: proto/resp server/cmd/call server/cmd server/cmd/member store/. */
 #pragma once

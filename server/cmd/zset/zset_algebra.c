@@ -1,5 +1,5 @@
 /* zset_algebra: ZUNION, ZINTER, ZDIFF, their STORE forms and ZINTERCARD. A source may also be a
- * set, whose members all have the score 1: zset_source reads both types alike. */
+ * set, whose members all have the score 1. */
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,13 +9,61 @@
 #include "server/cmd/call/command.h"
 #include "server/cmd/call/error.h"
 #include "server/cmd/zset/zset.h"
-#include "server/cmd/zset/zset_source.h"
 #include "server/cmd/zset/zset_span.h"
 #include "store/base/number.h"
 #include "store/mem/mem.h"
 #include "store/mem/outbuf.h"
 #include "store/struct/dict.h"
 #include "store/txn/txn.h"
+#include "store/type/object.h"
+
+/* ---- sets and sorted sets as sources --------------------------------------------------------- */
+
+/* An iterator over a set, in no particular order, or over a sorted set, lowest score first. The
+ * object must not change during the iteration. */
+struct source_iter {
+    bool is_set;
+    struct set_iter set;
+    struct zset_iter zset;
+};
+
+static bool source_is_possible(const struct object *object)
+{
+    return object->type == TYPE_SET || object->type == TYPE_ZSET;
+}
+
+static void source_iter_begin(struct source_iter *iter, const struct object *object)
+{
+    iter->is_set = object->type == TYPE_SET;
+    if (iter->is_set)
+        set_iter_begin(&iter->set, object->set);
+    else
+        zset_iter_at(&iter->zset, object->zset, 0);
+}
+
+static bool source_iter_next(struct source_iter *iter, struct bytes *member, double *score)
+{
+    *score = 1;
+    return iter->is_set ? set_iter_next(&iter->set, member)
+                        : zset_iter_next(&iter->zset, member, score);
+}
+
+/* See zset_iter_keep. */
+static struct bytes source_iter_keep(const struct source_iter *iter, struct bytes member,
+                                     struct outbuf *texts)
+{
+    return iter->is_set ? member : zset_iter_keep(&iter->zset, member, texts);
+}
+
+/* Finds the score of a member. O(1) */
+static bool source_score(const struct object *object, struct bytes member, double *score)
+{
+    *score = 1;
+    return object->type == TYPE_SET ? set_has(object->set, member)
+                                    : zset_score(object->zset, member, score);
+}
+
+/* ---- the algebra ----------------------------------------------------------------------------- */
 
 struct source {
     const struct object *object; /* a set or a sorted set; NULL if the key is missing */

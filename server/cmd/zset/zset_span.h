@@ -1,4 +1,4 @@
-/* zset_span: a range of ranks of a sorted set, and the reply with its members. zset_range_args
+/* zset_span: a range of ranks of a sorted set, and the reply with its members. zset_range
  * converts ranges of scores and of members to spans. */
 #pragma once
 
