@@ -9,10 +9,9 @@
  *     http, listeners   HTTP and sockets
  *     visitors          limits connections
  *     login             checks users
- *     site              replies to a request; knows nothing of the above
+ *     site              replies to a request, itself with /why.json; knows nothing of the above
  *     metrics, prom     /metrics, in the format of Prometheus
  *     state, json       /state.json, which the page draws
- *     why, query        /why.json, what happened to one key
  *     page_files        the page, from page/
  *     figures           the numbers of metrics and state
  *     history           the last five minutes of a few rates

@@ -1,11 +1,13 @@
 /* site: see site.h. */
 #include "server/http/site.h"
 
+#include "server/admin/expiry_why.h"
+#include "server/http/json.h"
 #include "server/http/login.h"
 #include "server/http/metrics.h"
 #include "server/http/page_files.h"
 #include "server/http/state.h"
-#include "server/http/why.h"
+#include "store/base/number.h"
 
 /* Headers of every reply. Content-Security-Policy: the page loads nothing from other sites and
  * can't be framed. Connection: close: bytes that follow a request are never taken for another
@@ -36,6 +38,126 @@ const struct site_header *site_status_header(int status)
     default: return NULL;
     }
 }
+
+/* ---- /why.json ------------------------------------------------------------------------------- */
+
+static int digit_of(char c)
+{
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+    return -1;
+}
+
+static struct bytes decode(struct bytes text, char *to)
+{
+    size_t len = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.data[i] == '+' ? ' ' : text.data[i];
+        if (c == '%' && i + 2 < text.len) {
+            int high = digit_of(text.data[i + 1]), low = digit_of(text.data[i + 2]);
+            if (high >= 0 && low >= 0) {
+                c = (char)(high << 4 | low);
+                i += 2;
+            }
+        }
+        to[len++] = c;
+    }
+    return bytes_of(to, len);
+}
+
+/* Decodes the first parameter of this name into `to`, which must have room for the whole query.
+ * Returns false if the query has no such parameter. A '%' without two hexadecimal digits behind it
+ * stays as it is. */
+static bool query_find(struct bytes query, struct bytes name, char *to, struct bytes *value)
+{
+    while (query.len > 0) {
+        const char *end = memchr(query.data, '&', query.len);
+        size_t len = end != NULL ? (size_t)(end - query.data) : query.len;
+        if (len > name.len && memcmp(query.data, name.data, name.len) == 0 &&
+            query.data[name.len] == '=') {
+            *value = decode(bytes_of(query.data + name.len + 1, len - name.len - 1), to);
+            return true;
+        }
+        if (end == NULL) return false;
+        query = bytes_of(end + 1, query.len - len - 1);
+    }
+    return false;
+}
+
+static void take_open(void *ctx, const char *name, char bracket, size_t count)
+{
+    (void)count;
+    json_open(ctx, name, bracket);
+}
+
+static void take_close(void *ctx, char bracket)
+{
+    json_close(ctx, bracket);
+}
+
+static void take_text(void *ctx, const char *name, struct bytes text)
+{
+    json_text(ctx, name, text);
+}
+
+static void take_integer(void *ctx, const char *name, int64_t value)
+{
+    json_integer(ctx, name, value);
+}
+
+static void take_null(void *ctx, const char *name)
+{
+    json_null(ctx, name);
+}
+
+/* Appends the answer for the key, the member (optional) and the db (default 0) in the query. If
+ * there is no answer, appends the reason as text and returns false. */
+static bool why_write(struct outbuf *out, const struct server_context *context, struct bytes query)
+{
+    static const char no_key[] = "Ask for a key and a database: /why.json?key=name&db=0\n";
+    static const char is_off[] =
+        "Nothing is recorded: why-memory is 0, or was refused at the start.\n";
+    const struct store *store = context->store;
+    if (store->trail == NULL) {
+        outbuf_append(out, is_off, sizeof(is_off) - 1);
+        return false;
+    }
+    /* Each value has room for the whole query, so that key and member fit. */
+    char *room = mem_alloc(3 * query.len + 1);
+    struct bytes key, member, number;
+    int64_t db = 0;
+    bool has_key = query_find(query, LIT("key"), room, &key);
+    bool has_member = query_find(query, LIT("member"), room + query.len, &member);
+    if (query_find(query, LIT("db"), room + 2 * query.len, &number))
+        has_key = has_key && number_parse_int64(number.data, number.len, &db) && db >= 0 &&
+                  db < store->database_count;
+    if (has_key) {
+        struct json json = { .out = out };
+        const struct why_question question = {
+            .store = store,
+            .ks = store_database(store, (unsigned)db),
+            .key = key,
+            .member = has_member ? &member : NULL,
+            .now = clock_now(context->clock),
+        };
+        const struct why_sink sink = {
+            .open = take_open,
+            .close = take_close,
+            .text = take_text,
+            .integer = take_integer,
+            .null = take_null,
+            .ctx = &json,
+        };
+        expiry_why_answer(&question, &sink);
+    } else {
+        outbuf_append(out, no_key, sizeof(no_key) - 1);
+    }
+    mem_free(room);
+    return has_key;
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static void refuse(struct site_reply *reply, int status, const char *reason, const char *text)
 {
