@@ -4,9 +4,9 @@
 
 #include "server/module/api/imported_slots.h"
 #include "server/module/api/node_role.h"
+#include "server/module/api/redis_api.h"
 #include "server/module/keys/command_ttl.h"
-#include "server/module/keys/host_search.h"
-#include "server/module/keys/scan_keys.h"
+#include "server/module/keys/volatile_keys.h"
 #include "server/module/policies/key_policies.h"
 #include "server/module/policies/node_policies.h"
 #include "server/module/policies/read_ahead.h"
@@ -30,6 +30,48 @@ enum {
     SOON_MSEC = 1,       /* the shortest timer of the host */
     FLUSHED_NAMES = 256, /* and elements of values, freed between two readings of the clock */
 };
+
+/* A scan of the host for existing volatile keys. It may miss a key that changes meanwhile; the
+ * change then causes an event, which volatile_keys handles. */
+struct scan_keys {
+    RedisModuleScanCursor *cursor; /* NULL before the first scan */
+    int db;                        /* being scanned; -1 if no scan runs */
+};
+
+static void scan_keys_init(struct scan_keys *scan)
+{
+    *scan = (struct scan_keys){ .db = -1 };
+}
+
+/* all databases, from the first on */
+static void scan_keys_begin(struct scan_keys *scan)
+{
+    if (scan->cursor == NULL)
+        scan->cursor = redis.ScanCursorCreate();
+    else
+        redis.ScanCursorRestart(scan->cursor);
+    scan->db = 0;
+}
+
+static void note_key(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleKey *key, void *known)
+{
+    if (key != NULL) volatile_keys_note(known, ctx, name, key);
+}
+
+/* Notes the volatile keys of a few buckets. Returns false when the scan has ended. */
+static bool scan_keys_step(struct scan_keys *scan, RedisModuleCtx *ctx, struct volatile_keys *known)
+{
+    if (scan->db < 0) return false;
+    if (redis.SelectDb(ctx, scan->db) != API_OK) {
+        scan->db = -1;
+        return false;
+    }
+    if (redis.Scan(ctx, scan->cursor, note_key, known) == 0) {
+        redis.ScanCursorRestart(scan->cursor);
+        scan->db++;
+    }
+    return true;
+}
 
 static struct {
     struct volatile_keys known;
@@ -83,6 +125,26 @@ static void wake(RedisModuleCtx *ctx)
         here.woken = true;
     else
         set_timer(ctx, (struct due_at){ redis.Milliseconds() + SOON_MSEC });
+}
+
+/* ---- the host's search for expired keys ------------------------------------------------------ */
+
+static bool search_is_suspended;
+
+/* Suspends or resumes the search; no effect if it is in that state already, or if the host
+ * refuses.
+ *
+ * The host searches ten times a second. While it finds many expired keys, it goes on for up to 25
+ * ms, and serves no client meanwhile. During a burst the module removes all these keys anyway, in
+ * shorter slices. The only switch is a subcommand of DEBUG, which a module may call even if clients
+ * may not. */
+static void host_search_suspend(RedisModuleCtx *ctx, bool suspended)
+{
+    if (suspended == search_is_suspended) return;
+    search_is_suspended = suspended;
+    RedisModuleCallReply *reply =
+        redis.Call(ctx, "DEBUG", "cc", "SET-ACTIVE-EXPIRE", suspended ? "0" : "1");
+    if (reply != NULL) redis.FreeCallReply(reply);
 }
 
 /* ---- a slice --------------------------------------------------------------------------------- */

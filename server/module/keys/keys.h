@@ -4,7 +4,5 @@
  *     key_changes     a queue of names from keyspace events
  *     command_ttl     the deadlines that commands give in their arguments
  *     due_keys        names and instants, in agendas; name_pages: memory for the names
- *     scan_keys       finds the keys that existed before the module was loaded
- *     host_search     suspends the host's active expire cycle while many keys are due
  *
  * May use: server/base server/module/api store/. */

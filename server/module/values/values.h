@@ -3,7 +3,6 @@
  *     lent_keys    lends the values of a call's keys to a store, for one transaction
  *     held_value   registers our types in the host; held_file: their form in files
  *     canonical    writes effects for replicas and the append-only file
- *     replay       applies the effects that canonical has written
  *     due_values   knows the keys whose values contain something that falls due
  *
  * May use: proto/resp server/base server/cmd/call server/disk/effect server/disk/format
