@@ -5,8 +5,8 @@
  *     lib_cjson, json_bounds     cjson
  *     lib_cmsgpack, lib_struct   cmsgpack, struct; lua_output, lua_number: bytes for both
  *     lib_pattern, lua_pattern   string.find and its family, which can be stopped
- *     lib_format                 string.format
- *     lib_compat                 functions that differ between LuaJIT and Redis' Lua 5.1
+ *     lib_compat                 functions that differ between LuaJIT and Redis' Lua 5.1,
+ *                                such as string.format
  *     registry                   values that scripts can't reach
  *
  * May use: server/base store/base store/mem. */
