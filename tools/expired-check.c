@@ -4,10 +4,12 @@
  * and the errors of each file. With --fix, cuts a torn end off a journal; with --cut-at-damage,
  * also a damaged end. Names and bytes from files are made printable before they are printed. */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -15,11 +17,12 @@
 #include "conf/times.h"
 #include "server/base/version.h"
 #include "server/disk/effect/effect_brief.h"
+#include "server/disk/effect/effect_text.h"
+#include "server/disk/format/disk.h"
 #include "server/disk/format/record.h"
+#include "store/base/ensure.h"
 #include "store/mem/mem.h"
-#include "tools/files/cut.h"
 #include "tools/files/judge.h"
-#include "tools/files/records.h"
 #include "tools/files/show.h"
 #include "tools/files/usages.h"
 
@@ -42,6 +45,179 @@ struct check {
     uint64_t files, bytes, changes, records, counts[UNREADABLE + 1], fixed;
     uint64_t foreign; /* files of Redis, which have no verdict */
 };
+
+/* ---- cutting a journal ----------------------------------------------------------------------- */
+
+struct cut {
+    uint64_t bytes;           /* after the cut */
+    uint64_t records;         /* lines among them that look like the end of a record */
+    char kept[DISK_PATH_MAX]; /* where the bytes were copied, by disk_keep_end */
+};
+
+enum { PIECE = 256 * 1024 };
+
+/* Returns EBUSY if another process, such as a running daemon, has the file open. Only the file's
+ * owner and root can check this; for others the result is 0. */
+static int cut_check_unused(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return errno;
+    /* The kernel grants a write lease only if nobody else has the file open. */
+    bool is_used = fcntl(fd, F_SETLEASE, F_WRLCK) != 0 && errno == EAGAIN;
+    fcntl(fd, F_SETLEASE, F_UNLCK);
+    close(fd);
+    return is_used ? EBUSY : 0;
+}
+
+/* Counts the sum lines in a piece of data; each ends a record. Returns how many bytes are done. The
+ * caller passes the rest again, followed by the next piece, because a sum line may be cut in
+ * two. */
+static size_t count_records(const char *data, size_t len, struct cut *cut)
+{
+    size_t at = 0;
+    uint32_t sum;
+    while (at + RECORD_SUM_LINE <= len) {
+        const char *hash = memchr(data + at, '#', len - at - RECORD_SUM_LINE + 1);
+        if (hash == NULL) return len - RECORD_SUM_LINE + 1;
+        at = (size_t)(hash - data) + 1;
+        if (!record_parse_sum(hash, &sum)) continue;
+        cut->records++;
+        at += RECORD_SUM_LINE - 1;
+    }
+    return at;
+}
+
+/* Cuts a journal at the offset `at`, after copying the bytes behind it to cut->kept. After a cut at
+ * 0, writes a first line again: for the version that the file had or, if that can't be read, the
+ * current one. Returns EEXIST if the file for the copy already exists. */
+static int cut_and_keep(const char *path, uint64_t at, struct cut *cut)
+{
+    *cut = (struct cut){ 0 };
+    int fd, error = disk_open(path, &fd);
+    if (error != 0) return error;
+
+    static char piece[PIECE];
+    size_t held = 0, got = PIECE;
+    while (error == 0 && got > 0) {
+        error = disk_read(fd, piece + held, sizeof(piece) - held, at + cut->bytes, &got);
+        if (error != 0 || got == 0) break;
+        size_t done = count_records(piece, held + got, cut);
+        held = held + got - done;
+        memmove(piece, piece + done, held);
+        cut->bytes += got;
+    }
+
+    /* A journal of version 1 remains one: the server that wrote it refuses version 2. */
+    char first[] = RECORD_FIRST_LINE, head[sizeof(RECORD_MAGIC)];
+    if (error == 0 && at == 0) error = disk_read(fd, head, sizeof(head), 0, &got);
+    if (error == 0 && at == 0 && got == sizeof(head) &&
+        memcmp(head, RECORD_FIRST_LINE_1, sizeof(head)) == 0)
+        memcpy(first, RECORD_FIRST_LINE_1, sizeof(first));
+
+    if (error == 0 && cut->bytes > 0) error = disk_keep_end(fd, path, at, cut->kept);
+    if (error == 0) error = disk_cut(fd, at);
+    if (error == 0 && at == 0) error = disk_write_bytes(fd, first, sizeof(first) - 1, 0);
+    if (error == 0) error = disk_sync(fd);
+    disk_close(fd);
+    return error;
+}
+
+/* ---- the records of a journal ---------------------------------------------------------------- */
+
+static void show_words(FILE *to, const struct request *request)
+{
+    for (int i = 0; i < request->argc; i++) {
+        if (i > 0) fputc(' ', to);
+        show_word(to, request->argv[i].data, request->argv[i].len);
+    }
+}
+
+/* Prints an effect as its command. */
+static void show_effect(FILE *to, struct request *request, const struct effect *effect)
+{
+    static struct effect_writer writer;
+    struct outbuf out;
+    size_t size;
+    outbuf_init(&out);
+    effect_writer_init(&writer, &out);
+    writer.db = effect->db;
+    effect_writer_put(&writer, effect);
+    effect_writer_end(&writer);
+    char *text = mem_alloc(out.len);
+    outbuf_copy(&out, text);
+    enum request_status status = request_read(request, text, out.len, &size);
+    ensure(status == REQUEST_WHOLE && size == out.len, "%zu of %zu bytes", size, out.len);
+    show_words(to, request);
+    mem_free(text);
+    outbuf_drop(&out);
+}
+
+/* Prints the command for which the effect in brief form at `data` stands, without a line end.
+ * Returns false, printing nothing, if the effect is malformed or incomplete, or if its key is left
+ * out because the effect before it has the same. */
+static bool records_show_brief(FILE *to, const char *data, size_t len)
+{
+    struct effect effect = { 0 };
+    struct bytes last = { 0 };
+    struct request request;
+    size_t size;
+    if (effect_brief_read(data, len, &last, &effect, &size) != REQUEST_WHOLE) return false;
+    request_init(&request);
+    show_effect(to, &request, &effect);
+    request_drop(&request);
+    return true;
+}
+
+/* Prints the part of a record that begins at `data`, and returns its length. */
+static size_t show_part(FILE *to, struct request *request, struct bytes *last, const char *data,
+                        size_t len)
+{
+    size_t size = 0;
+    uint32_t sum;
+    if (data[0] == '#') {
+        const char *end = memchr(data, '\n', len);
+        size = end != NULL ? (size_t)(end + 1 - data) : len;
+        if (size == RECORD_SUM_LINE && record_parse_sum(data, &sum)) last->data = NULL;
+        show_line(to, data, size > 2 ? size - 2 : size);
+    } else if (effect_brief_begins(data[0])) {
+        struct effect effect = { 0 };
+        enum request_status status = effect_brief_read(data, len, last, &effect, &size);
+        ensure(status == REQUEST_WHOLE, "a bad effect in a good record");
+        show_effect(to, request, &effect);
+    } else {
+        enum request_status status = request_read(request, data, len, &size);
+        ensure(status == REQUEST_WHOLE, "a bad command in a good record");
+        show_words(to, request);
+    }
+    fputc('\n', to);
+    return size;
+}
+
+/* Maps the file, because it may be larger than memory. Prints the records of a journal up to `end`,
+ * which must be the end of a good record: each line and each command, with its offset in the file.
+ * Effects in brief form are printed as commands. Returns false, with errno set, if the file can't
+ * be read. */
+static bool records_show(FILE *to, const char *path, uint64_t end)
+{
+    int fd, error = disk_open_to_read(path, &fd);
+    if (error != 0) errno = error;
+    if (error != 0) return false;
+    char *data = end > 0 ? mmap(NULL, end, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
+    disk_close(fd);
+    if (data == MAP_FAILED) return false;
+    struct request request;
+    struct bytes last = { 0 };
+    request_init(&request);
+    for (uint64_t at = 0; at < end;) {
+        fprintf(to, "  %" PRIu64 " ", at);
+        at += show_part(to, &request, &last, data + at, end - at);
+    }
+    request_drop(&request);
+    if (data != NULL) munmap(data, end);
+    return true;
+}
+
+/* ---- the verdicts ---------------------------------------------------------------------------- */
 
 static void print_snapshot(const struct judgement *found)
 {

@@ -21,7 +21,6 @@
 #include "store/sweep/expiry.h"
 #include "store/walk_store.h"
 #include "tools/files/judge.h"
-#include "tools/files/losses.h"
 #include "tools/files/show.h"
 #include "tools/files/usages.h"
 
@@ -32,6 +31,84 @@ enum {
     OUTPUT = 1 << 20,
     DRAIN = 128 * 1024,
 };
+
+/* ---- losses: data that Redis 7.0 can't hold -------------------------------------------------- */
+
+enum loss {
+    LOSS_MEMBER_DEADLINE, /* members of sets and sorted sets, fields of hashes */
+    LOSS_DEHYDRATOR,
+    LOSS_LEASE,    /* claims of its elements */
+    LOSS_HOLDER,   /* holders of leases */
+    LOSS_SOFT,     /* soft deadlines of strings */
+    LOSS_RELEASED, /* pending entries of streams that belong to no consumer */
+    LOSS_DELETED,  /* pending entries whose entry was deleted: XCLAIM does not add them */
+    LOSS_POLICY,
+    LOSS_KINDS,
+};
+
+enum { LOSS_NAMES = 3, LOSS_NAME_SHOWN = 48 };
+
+/* Counts of each kind, and the names of the first few keys for a report. */
+struct losses {
+    struct {
+        uint64_t count, keys; /* LOSS_DEHYDRATOR counts elements */
+        char names[LOSS_NAMES][LOSS_NAME_SHOWN];
+        uint32_t lens[LOSS_NAMES]; /* of the names before they were cut */
+        unsigned named;
+    } kinds[LOSS_KINDS];
+};
+
+static const char *const words[LOSS_KINDS] = {
+    [LOSS_MEMBER_DEADLINE] = "members with their own deadline",
+    [LOSS_DEHYDRATOR] = "elements of dehydrators",
+    [LOSS_LEASE] = "claims of elements",
+    [LOSS_HOLDER] = "holders of leases",
+    [LOSS_SOFT] = "soft deadlines",
+    [LOSS_RELEASED] = "released pending entries",
+    [LOSS_DELETED] = "pending entries that were deleted",
+    [LOSS_POLICY] = "policies",
+};
+
+/* Counts one loss in a key or policy. `first` tells that it is the first one in that key. */
+static void losses_add(struct losses *losses, enum loss loss, struct bytes key, bool first)
+{
+    unsigned named = losses->kinds[loss].named;
+    losses->kinds[loss].count++;
+    if (!first) return;
+    losses->kinds[loss].keys++;
+    if (named == LOSS_NAMES) return;
+    size_t len = key.len < LOSS_NAME_SHOWN ? key.len : LOSS_NAME_SHOWN;
+    if (len > 0) memcpy(losses->kinds[loss].names[named], key.data, len);
+    losses->kinds[loss].lens[named] = (uint32_t)key.len;
+    losses->kinds[loss].named++;
+}
+
+static bool losses_any(const struct losses *losses)
+{
+    for (int i = 0; i < LOSS_KINDS; i++)
+        if (losses->kinds[i].count > 0) return true;
+    return false;
+}
+
+/* Prints a line for each kind found, with the text in `done` for that kind. */
+static void losses_print(const struct losses *losses, const char *const done[LOSS_KINDS], FILE *to)
+{
+    for (int i = 0; i < LOSS_KINDS; i++) {
+        if (losses->kinds[i].count == 0) continue;
+        fprintf(to, "%s: %" PRIu64, words[i], losses->kinds[i].count);
+        unsigned named = losses->kinds[i].named;
+        for (unsigned name = 0; name < named; name++) {
+            fputs(name > 0 ? ", " : " in ", to);
+            show_start(to, losses->kinds[i].names[name], losses->kinds[i].lens[name],
+                       LOSS_NAME_SHOWN);
+        }
+        if (losses->kinds[i].keys > named)
+            fprintf(to, " and %" PRIu64 " more", losses->kinds[i].keys - named);
+        fprintf(to, "; %s\n", done[i]);
+    }
+}
+
+/* ---- the export ------------------------------------------------------------------------------ */
 
 struct export
 {

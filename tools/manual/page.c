@@ -1,11 +1,110 @@
 /* page: whole man pages, made from the table of a command line and from the table of options. */
 #include "tools/manual/page.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "conf/conf.h"
-#include "tools/manual/roff.h"
+
+/* ---- text for man(7), escaped so that it is shown as it is ----------------------------------- */
+
+struct roff_page {
+    const char *name; /* "expired.conf" */
+    int section;
+    const char *summary;
+    const char *date, *version; /* "2026-11-22", "0.2.0" */
+};
+
+static void write_char(FILE *to, char c)
+{
+    switch (c) {
+    case '\\': fputs("\\(rs", to); break;
+    case '-': fputs("\\-", to); break;
+    case '\'': fputs("\\(aq", to); break;
+    case '"': fputs("\\(dq", to); break;
+    case '^': fputs("\\(ha", to); break;
+    case '~': fputs("\\(ti", to); break;
+    default: fputc(c, to); break;
+    }
+}
+
+/* The first character of a line must not be one that begins a request. */
+static void write_line(FILE *to, const char *text, size_t len)
+{
+    bool bold = false;
+    if (len > 0 && (*text == '.' || *text == '\'')) fputs("\\&", to);
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] != '`') {
+            write_char(to, text[i]);
+            continue;
+        }
+        bold = !bold;
+        fputs(bold ? "\\fB" : "\\fR", to);
+    }
+}
+
+/* Words within a line. */
+static void roff_words(FILE *to, const char *text)
+{
+    write_line(to, text, strlen(text));
+}
+
+static void roff_heading(FILE *to, const char *title)
+{
+    fputs(".SH ", to);
+    roff_words(to, title);
+    fputc('\n', to);
+}
+
+/* The header of a page and its NAME. */
+static void roff_begin(FILE *to, const struct roff_page *page)
+{
+    fprintf(to, ".\\\" Made from the tables of the program.\n.TH ");
+    for (const char *at = page->name; *at != '\0'; at++)
+        write_char(to, (char)toupper((unsigned char)*at));
+    fprintf(to, " %d %s \"expired %s\" \"expired\"\n", page->section, page->date, page->version);
+    roff_heading(to, "NAME");
+    roff_words(to, page->name);
+    fputs(" \\- ", to);
+    roff_words(to, page->summary);
+    fputc('\n', to);
+}
+
+static void roff_subheading(FILE *to, const char *title)
+{
+    fputs(".SS ", to);
+    roff_words(to, title);
+    fputc('\n', to);
+}
+
+/* Paragraphs, separated by "\n". `x` becomes bold. */
+static void roff_text(FILE *to, const char *text)
+{
+    for (const char *at = text; *at != '\0';) {
+        size_t len = strcspn(at, "\n");
+        if (at > text) fputs(".PP\n", to);
+        write_line(to, at, len);
+        fputc('\n', to);
+        at += len + (at[len] == '\n');
+    }
+}
+
+/* A term in bold, and its value in italics unless that is NULL. */
+static void roff_term(FILE *to, const char *term, const char *value)
+{
+    fputs(".TP\n\\fB", to);
+    roff_words(to, term);
+    fputs("\\fR", to);
+    if (value != NULL) {
+        fputs(" \\fI", to);
+        roff_words(to, value);
+        fputs("\\fR", to);
+    }
+    fputc('\n', to);
+}
+
+/* ---- the pages ------------------------------------------------------------------------------- */
 
 enum { TERM_SIZE = 128, VALUE_SIZE = 256 };
 

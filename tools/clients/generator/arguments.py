@@ -1,6 +1,6 @@
 """arguments: a command's arguments as parameters of a function, and how a call is written from them.
 
-A row's arguments (tools/reference/row_json.h) become a list of parameters and a list of pieces:
+A row's arguments (tools/command_reference.c) become a list of parameters and a list of pieces:
 
     key [NX|XX] FIELDS numfields field [field ...] [COUNT count]
 
