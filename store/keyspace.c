@@ -90,8 +90,9 @@ static enum key_kind kind_of(msec expires_at, struct due_at next_due)
     return due_at_before(next_due, due_at_expiry(expires_at)) ? KEY_INNER_FIRST : KEY_OWN_FIRST;
 }
 
-/* Returns the agenda that contains the entry's node if it is armed. Call it before the key's own
- * deadline changes; the value's deadlines may have changed already. */
+/* Returns the agenda that contains the entry's node, if the node is armed. The agenda is found from
+ * the key's own deadline, so call this before that changes; changes of the value's deadlines do not
+ * matter. */
 static struct agenda *agenda_of(struct keyspace *ks, const struct entry *entry)
 {
     for (unsigned kind = KEY_SHOWN_KINDS; ks->hidden > 0 && kind < KEY_KINDS; kind++)

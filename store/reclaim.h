@@ -17,8 +17,8 @@ struct reclaim {
 
 void reclaim_init(struct reclaim *reclaim);
 void reclaim_drop(struct reclaim *reclaim); /* frees everything queued at once */
-/* Take ownership of a value, or of all values of a keyspace, and queue it for reclaim_run; a value
- * of few elements is freed at once. O(1), or O(elements) for such a value */
+/* Take ownership of a value, or of all values of a keyspace, and queue it for reclaim_run. Strings,
+ * and collections of few elements, are freed at once instead. O(1), or O(elements) for those. */
 void reclaim_object(struct reclaim *reclaim, struct object object);
 void reclaim_keyspace(struct reclaim *reclaim, struct keyspace ks);
 /* Frees about `work` elements; returns true while more is queued. */

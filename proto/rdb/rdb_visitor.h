@@ -135,9 +135,9 @@ struct rdb_visitor {
      *       consumers      each followed by its pending entries
      *       released       pending entries without a consumer (XNACK of Redis 8.8)
      *     from Redis 8.6 on, what is remembered to detect repeated entries:
-     *       limits         for each producer's texts: seconds, and their number
-     *       repeats        the texts of each producer
-     *       counts         how many texts were added, and how many were repeats */
+     *       limits         for how many seconds, and how many, ids of each producer are kept
+     *       repeats        each remembered id, with its producer and entry
+     *       counts         how many ids were added, and how many repeats were found */
     bool (*stream_entry)(void *ctx, const struct rdb_stream_entry *entry);
     bool (*stream_marks)(void *ctx, const struct rdb_stream_marks *marks);
     bool (*stream_group)(void *ctx, const struct rdb_group *group);

@@ -1,5 +1,4 @@
-/* syntax: see syntax.h. A recursive-descent parser builds a small tree, from which the reply is
- * made. */
+/* syntax: see syntax.h. A recursive-descent parser builds the tree in a fixed array of nodes. */
 #include "server/admin/command/syntax.h"
 
 #include <ctype.h>

@@ -69,8 +69,8 @@ static size_t print_fixed(char *to, uint64_t digits, unsigned decimals)
     return len + count;
 }
 
-/* Returns value * 10^decimals, rounded. With value = m * 2^e, this is m * 5^decimals, shifted left
- * by e + decimals. */
+/* Returns value * 10^decimals, rounded. With value = m * 2^e, this is m * 5^decimals *
+ * 2^(e + decimals). For all callers e + decimals <= 0, so it is a shift to the right. */
 static uint64_t scaled(double value, unsigned decimals)
 {
     uint64_t bits, five = 1;

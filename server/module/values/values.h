@@ -1,7 +1,8 @@
 /* Folder server/module/values: our objects as values of the host. Start with lent_keys.h.
  *
  *     lent_keys    lends the values of a call's keys to a store, for one transaction
- *     held_value   registers our types in the host; held_file: their form in files
+ *     held_value   registers our types in the host
+ *     held_file    writes and reads them in RDB files, DUMP payloads and append-only files
  *     canonical    writes effects for replicas and the append-only file
  *     due_values   knows the keys whose values contain something that falls due
  *

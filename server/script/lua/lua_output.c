@@ -16,8 +16,8 @@ void lua_output_begin(struct lua_output *out, lua_State *L)
     out->cap = sizeof(out->small);
 }
 
-/* Enlarges the buffer. A function of its own, so that the common case of lua_output_extend stays
- * short. */
+/* Makes room for `len` more bytes, by doubling if that suffices. Raises a Lua error above
+ * MAX_OUTPUT. */
 static void grow(struct lua_output *out, size_t len)
 {
     if (len > MAX_OUTPUT - out->len) luaL_error(out->L, "not enough memory");
