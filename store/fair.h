@@ -52,12 +52,17 @@
  * has FAIR_NO_NODES if the old one had it; otherwise it begins in FAIR_SCANNING, or in
  * FAIR_COMPLETE if the database is empty, and `looks` continues.
  *
+ * An index is in fair.working from the start of a look or survey, or from fair_continue, until
+ * fair_run finds nothing left to do for it. fair_run finishes these indexes one after the other. Of
+ * all indexes it looks at a few, to drop those that are old and not needed. So a slice costs the
+ * same with thousands of policies, unless the clock was set back.
+ *
  * Each end of a look or survey calls hooks.done, so that waiting calls run again. So does each
  * change that replaces an index or its data: FLUSHDB, SWAPDB, a reload.
  *
  * The index is kept while a policy of the same name has FAIR or a client waits for the prefix.
- * Otherwise it is kept for FAIR_KEEP after its last use, so that workers that poll without BLOCK
- * need no scan each time; but of more than FAIR_MOST such indexes the one that was used least
+ * Otherwise it is kept for at least FAIR_KEEP after its last use, so that workers that poll without
+ * BLOCK need no scan each time; but of more than FAIR_MOST such indexes the one that was used least
  * recently is dropped.
  *
  * Cost: O(log n) for each change of a dehydrator under the prefix; for SET and DROP of any key one
@@ -88,7 +93,7 @@ enum fair_state {
 };
 
 enum {
-    FAIR_KEEP = 60 * 1000, /* milliseconds without a use after which an index is dropped */
+    FAIR_KEEP = 60 * 1000, /* milliseconds without a use after which an index may be dropped */
     FAIR_MOST = 64,        /* the most indexes kept only because of FAIR_KEEP */
     FAIR_AT_ONCE = 125,    /* buckets that a call visits before it waits for slices */
 };
