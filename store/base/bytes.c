@@ -9,12 +9,19 @@ int bytes_compare(struct bytes a, struct bytes b)
     return (a.len > b.len) - (a.len < b.len);
 }
 
-/* Matches c against the set after the '[' at *at, and moves *at past the set. Four quirks are those
- * of Redis: an unclosed set ends with the pattern; "[a-]" is unclosed and a range from 'a' to ']';
- * the ends of a range may come in either order; bytes compare as signed. */
-static bool match_set(struct bytes pattern, size_t *at, char c)
+/* Does the element of the pattern at *at (not a star) match c? Moves *at past the element. Sets
+ * have four quirks of Redis: an unclosed set ends with the pattern; "[a-]" is unclosed and a range
+ * from 'a' to ']'; the ends of a range may come in either order; bytes compare as signed. */
+static bool match_one(struct bytes pattern, size_t *at, char c)
 {
-    size_t i = *at;
+    size_t i = *at + 1;
+    char p = pattern.data[*at];
+    if (p != '[') {
+        bool any = p == '?';
+        if (p == '\\' && i < pattern.len) p = pattern.data[i++];
+        *at = i;
+        return any || p == c;
+    }
     bool negated = i < pattern.len && pattern.data[i] == '^';
     bool found = false;
     for (i += negated; i < pattern.len && pattern.data[i] != ']'; i++) {
@@ -30,16 +37,6 @@ static bool match_set(struct bytes pattern, size_t *at, char c)
     }
     *at = i < pattern.len ? i + 1 : i;
     return found != negated;
-}
-
-/* Does the element of the pattern at *at (not a star) match c? Moves *at past it. */
-static bool match_one(struct bytes pattern, size_t *at, char c)
-{
-    char p = pattern.data[(*at)++];
-    if (p == '?') return true;
-    if (p == '[') return match_set(pattern, at, c);
-    if (p == '\\' && *at < pattern.len) p = pattern.data[(*at)++];
-    return p == c;
 }
 
 bool bytes_match(struct bytes pattern, struct bytes text)

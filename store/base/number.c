@@ -28,34 +28,6 @@ static const char digit_pairs[201] = "000102030405060708091011121314151617181920
                                      "50515253545556575859606162636465666768697071727374"
                                      "75767778798081828384858687888990919293949596979899";
 
-/* Returns the number of decimal digits: the number of bits times log10(2), or one more. */
-static size_t count_digits(uint64_t value)
-{
-    static const uint64_t powers[] = { UINT64_C(0),
-                                       UINT64_C(10),
-                                       UINT64_C(100),
-                                       UINT64_C(1000),
-                                       UINT64_C(10000),
-                                       UINT64_C(100000),
-                                       UINT64_C(1000000),
-                                       UINT64_C(10000000),
-                                       UINT64_C(100000000),
-                                       UINT64_C(1000000000),
-                                       UINT64_C(10000000000),
-                                       UINT64_C(100000000000),
-                                       UINT64_C(1000000000000),
-                                       UINT64_C(10000000000000),
-                                       UINT64_C(100000000000000),
-                                       UINT64_C(1000000000000000),
-                                       UINT64_C(10000000000000000),
-                                       UINT64_C(100000000000000000),
-                                       UINT64_C(1000000000000000000),
-                                       UINT64_C(10000000000000000000) };
-    unsigned bits = 64 - (unsigned)__builtin_clzll(value | 1);
-    unsigned digits = bits * 1233 >> 12;
-    return digits + (value >= powers[digits]);
-}
-
 /* Returns the eight digits of a value below 10^8 as numbers from 0 to 9, the first digit in the
  * lowest byte. Works on all digits at once: splits the value into two numbers of four digits, each
  * of these into two of two digits, and each of those into digits. Divisions by 100 and by 10 are
@@ -83,6 +55,9 @@ static inline void put_eight(char *to, uint64_t digits, unsigned skipped)
 
 size_t number_print_uint64(char *to, uint64_t value)
 {
+    static const uint32_t powers[] = {
+        0, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000
+    };
     if (value < 10) {
         to[0] = (char)('0' + value);
         return 1;
@@ -102,7 +77,11 @@ size_t number_print_uint64(char *to, uint64_t value)
         put_eight(to + len, eight_digits(value % EIGHT_DIGITS), 0);
         return len + 8;
     }
-    size_t len = value < 100 ? 2 : count_digits(value);
+    size_t len = 2;
+    if (value >= 100) { /* the number of bits times log10(2), or one more */
+        len = (64 - (unsigned)__builtin_clzll(value)) * 1233 >> 12;
+        len += value >= powers[len];
+    }
     char *p = to + len;
     while (value >= 100) {
         p -= 2;

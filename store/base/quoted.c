@@ -28,28 +28,25 @@ static char take_escape(const char **at, const char *end)
     }
 }
 
-/* Takes a quoted text: moves *at from behind the opening quote to behind the closing one. */
-static bool take_quoted(const char **at, const char *end, char quote, char **to)
-{
-    while (*at < end) {
-        char c = *(*at)++;
-        bool more = *at < end;
-        if (c == quote) return !more || quoted_is_space(**at);
-        if (c == '\\' && quote == '"' && more)
-            c = take_escape(at, end);
-        else if (c == '\\' && quote == '\'' && more && **at == '\'')
-            c = *(*at)++;
-        *(*to)++ = c;
-    }
-    return false;
-}
-
 bool quoted_take(const char **at, const char *end, char **to)
 {
     while (*at < end && !quoted_ends_word(**at)) {
-        char c = *(*at)++;
-        if (c == '"' || c == '\'') return take_quoted(at, end, c, to);
-        *(*to)++ = c;
+        char quote = *(*at)++;
+        if (quote != '"' && quote != '\'') {
+            *(*to)++ = quote;
+            continue;
+        }
+        while (*at < end) {
+            char c = *(*at)++;
+            bool more = *at < end;
+            if (c == quote) return !more || quoted_is_space(**at);
+            if (c == '\\' && quote == '"' && more)
+                c = take_escape(at, end);
+            else if (c == '\\' && quote == '\'' && more && **at == '\'')
+                c = *(*at)++;
+            *(*to)++ = c;
+        }
+        return false;
     }
     return true;
 }
