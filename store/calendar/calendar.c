@@ -110,29 +110,6 @@ static bool is_zone_name(struct bytes name)
     return !part_begins;
 }
 
-static void refuse_zone(char *fault, struct bytes name, const char *reason)
-{
-    snprintf(fault, CALENDAR_FAULT_MAX, "zone %.*s: %s", (int)name.len, name.data, reason);
-}
-
-static struct zone *read_zone(const struct calendar *calendar, struct bytes name, char *fault)
-{
-    char text[ZONE_NAME_MAX + 1];
-    struct buffer file = { 0 };
-    const char *reason;
-    if (bytes_equal(name, ZONE_DEFAULT)) return zone_utc();
-    memcpy(text, name.data, name.len);
-    text[name.len] = '\0';
-    if (calendar->read == NULL || !calendar->read(text, &file)) {
-        refuse_zone(fault, name, "the system has no such zone. Is the package tzdata installed?");
-        return NULL;
-    }
-    struct zone *zone = zone_parse(buffer_bytes(&file), &reason);
-    if (zone == NULL) refuse_zone(fault, name, reason);
-    buffer_drop(&file);
-    return zone;
-}
-
 static const struct zone *find_zone(struct calendar *calendar, struct bytes name, char *fault)
 {
     if (!is_zone_name(name)) {
@@ -144,8 +121,22 @@ static const struct zone *find_zone(struct calendar *calendar, struct bytes name
     }
     struct known_zone *known = dict_find(&calendar->zones, name);
     if (known != NULL) return known->zone;
-    struct zone *zone = read_zone(calendar, name, fault);
-    if (zone == NULL) return NULL;
+
+    char text[ZONE_NAME_MAX + 1];
+    struct buffer file = { 0 };
+    const char *reason = "the system has no such zone. Is the package tzdata installed?";
+    struct zone *zone = NULL;
+    memcpy(text, name.data, name.len);
+    text[name.len] = '\0';
+    if (bytes_equal(name, ZONE_DEFAULT))
+        zone = zone_utc();
+    else if (calendar->read != NULL && calendar->read(text, &file))
+        zone = zone_parse(buffer_bytes(&file), &reason);
+    buffer_drop(&file);
+    if (zone == NULL) {
+        snprintf(fault, CALENDAR_FAULT_MAX, "zone %s: %s", text, reason);
+        return NULL;
+    }
     if (calendar->zone_bytes > ZONE_BYTES_MAX) calendar_forget(calendar);
     calendar->zone_bytes += zone_bytes(zone);
     known = mem_alloc(sizeof(*known) + name.len);

@@ -127,19 +127,6 @@ static bool parse_item(const struct field *field, struct bytes item, struct valu
     return true;
 }
 
-static bool parse_field(const struct field *field, struct bytes text, struct values *values,
-                        char *fault)
-{
-    bool more = true;
-    *values = (struct values){ .has_star = text.data[0] == '*' };
-    while (more) {
-        struct bytes item = take_until(&text, ',', &more);
-        if (item.len == 0) return refuse(fault, field, item, "is an empty item of a list");
-        if (!parse_item(field, item, values, fault)) return false;
-    }
-    return true;
-}
-
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\t';
@@ -203,8 +190,16 @@ bool cron_parse(struct bytes text, struct cron *cron, char fault[CRON_FAULT_MAX]
     }
     int skipped = FIELDS - count; /* without seconds: at second 0 */
     values[SECOND] = (struct values){ .bits = 1 };
-    for (int i = 0; i < count; i++)
-        if (!parse_field(&fields[i + skipped], words[i], &values[i + skipped], fault)) return false;
+    for (int i = skipped; i < FIELDS; i++) {
+        struct bytes rest = words[i - skipped];
+        bool more = true;
+        values[i] = (struct values){ .has_star = rest.data[0] == '*' };
+        while (more) {
+            struct bytes item = take_until(&rest, ',', &more);
+            if (item.len == 0) return refuse(fault, &fields[i], item, "is an empty item of a list");
+            if (!parse_item(&fields[i], item, &values[i], fault)) return false;
+        }
+    }
 
     uint64_t weekdays = values[WEEKDAY].bits;
     *cron = (struct cron){
@@ -226,18 +221,6 @@ bool cron_parse(struct bytes text, struct cron *cron, char fault[CRON_FAULT_MAX]
 
 /* ---- matching -------------------------------------------------------------------------------- */
 
-/* Returns the days of the month that match, bit n for day n. */
-static uint32_t matching_days(const struct cron *cron, struct civil first)
-{
-    int length = days_in_month(first.year, first.month);
-    /* Bit n: the n-th day after a Sunday. Six weeks, of which the month is a part. */
-    uint64_t weeks = cron->weekdays * UINT64_C(0x810204081);
-    uint32_t by_week = (uint32_t)(weeks >> weekday_of_days(civil_to_days(first)) << 1);
-    uint32_t by_month = cron->days | (cron->last_day ? UINT32_C(1) << length : 0);
-    uint32_t both = cron->either_day ? by_month | by_week : by_month & by_week;
-    return both & (uint32_t)((UINT64_C(2) << length) - 2);
-}
-
 /* Moves *day to the first day from *day on that matches. Returns false if there is none. */
 static bool next_day(const struct cron *cron, int64_t *day)
 {
@@ -251,7 +234,15 @@ static bool next_day(const struct cron *cron, int64_t *day)
         }
         int month = __builtin_ctz(months);
         if (month != date.month) date = (struct civil){ date.year, month, 1 };
-        uint32_t days = matching_days(cron, (struct civil){ date.year, month, 1 });
+        /* Bit n of `weeks` is the n-th day after a Sunday, in six weeks of which the month is a
+         * part; bit n of the others is day n of the month. */
+        int length = days_in_month(date.year, month);
+        int64_t first = civil_to_days((struct civil){ date.year, month, 1 });
+        uint64_t weeks = cron->weekdays * UINT64_C(0x810204081);
+        uint32_t by_week = (uint32_t)(weeks >> weekday_of_days(first) << 1);
+        uint32_t by_month = cron->days | (cron->last_day ? UINT32_C(1) << length : 0);
+        uint32_t days = cron->either_day ? by_month | by_week : by_month & by_week;
+        days &= (uint32_t)((UINT64_C(2) << length) - 2);
         days = days >> date.day << date.day;
         if (days != 0) {
             date.day = __builtin_ctz(days);
@@ -273,14 +264,18 @@ static bool next_bit(uint64_t bits, int *value)
     return from != 0;
 }
 
-/* Moves *second_of_day to the first matching second at or after it. If there is none on this day,
- * moves it to the first matching second of any day and returns false. */
-static bool next_second(const struct cron *cron, int64_t *second_of_day)
+int64_t cron_next_local(const struct cron *cron, int64_t local)
 {
-    int hour = (int)(*second_of_day / SECONDS_PER_HOUR), second = (int)(*second_of_day % 60);
-    int minute = (int)(*second_of_day / SECONDS_PER_MINUTE % 60);
+    int64_t next = local + 1, day = floor_div(next, SECONDS_PER_DAY), today = day;
+    int64_t from = next - day * SECONDS_PER_DAY;
+    if (!next_day(cron, &day)) return LOCAL_NEVER;
+    if (day != today) from = 0;
+
+    /* Find the first matching second of the day from `from` on. If there is none, the first one of
+     * any day is the result, on the next day that matches. */
+    int hour = (int)(from / SECONDS_PER_HOUR), second = (int)(from % 60);
+    int minute = (int)(from / SECONDS_PER_MINUTE % 60);
     int wanted_hour = hour, wanted_minute = minute;
-    bool found = true;
     if (!next_bit(cron->seconds, &second)) wanted_minute++;
     bool minute_moved = wanted_minute != minute;
     minute = wanted_minute;
@@ -288,24 +283,15 @@ static bool next_second(const struct cron *cron, int64_t *second_of_day)
     minute_moved |= minute != wanted_minute;
     bool hour_moved = wanted_hour != hour;
     hour = wanted_hour;
-    found = next_bit(cron->hours, &hour);
-    hour_moved |= hour != wanted_hour;
+    bool found = next_bit(cron->hours, &hour);
+    hour_moved |= hour != wanted_hour || !found;
     /* A larger field moved, so the smaller ones begin at their first value. */
-    if (hour_moved || !found) minute = __builtin_ctzll(cron->minutes);
-    if (hour_moved || !found || minute_moved) second = __builtin_ctzll(cron->seconds);
-    *second_of_day = (int64_t)hour * SECONDS_PER_HOUR + minute * SECONDS_PER_MINUTE + second;
-    return found;
-}
-
-int64_t cron_next_local(const struct cron *cron, int64_t local)
-{
-    int64_t next = local + 1, day = floor_div(next, SECONDS_PER_DAY), today = day;
-    int64_t second = next - day * SECONDS_PER_DAY;
-    if (!next_day(cron, &day)) return LOCAL_NEVER;
-    if (day != today) second = 0;
-    if (!next_second(cron, &second)) {
+    if (hour_moved) minute = __builtin_ctzll(cron->minutes);
+    if (hour_moved || minute_moved) second = __builtin_ctzll(cron->seconds);
+    if (!found) {
         day++;
         if (!next_day(cron, &day)) return LOCAL_NEVER;
     }
-    return day * SECONDS_PER_DAY + second;
+    return day * SECONDS_PER_DAY + (int64_t)hour * SECONDS_PER_HOUR + minute * SECONDS_PER_MINUTE +
+           second;
 }

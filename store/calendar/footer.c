@@ -48,19 +48,15 @@ static bool take_time(struct bytes *text, int most_hours, int64_t *seconds)
     return true;
 }
 
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 static bool take_name(struct bytes *text)
 {
     size_t len = 0;
     bool quoted = take(text, '<');
-    while (len < text->len && (is_letter(text->data[len]) ||
-                               (quoted && (is_digit(text->data[len]) || text->data[len] == '+' ||
-                                           text->data[len] == '-'))))
-        len++;
+    for (; len < text->len; len++) {
+        char c = text->data[len];
+        bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        if (!is_letter && (!quoted || (!is_digit(c) && c != '+' && c != '-'))) break;
+    }
     *text = bytes_of(text->data + len, text->len - len);
     return len >= NAME_MIN && (!quoted || take(text, '>'));
 }

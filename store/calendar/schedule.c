@@ -8,13 +8,6 @@ enum { MSEC_PER_SECOND = 1000, DAYS_AHEAD = ZONE_YEARS_AHEAD * 365 };
 #define SECONDS_AHEAD ((int64_t)DAYS_AHEAD * SECONDS_PER_DAY)
 #define SECOND_NEVER  INT64_MAX
 
-/* Begins at the latest local time shown, because everything up to it has run. */
-static int64_t next_fixed(const struct cron *cron, const struct zone *zone, int64_t after)
-{
-    int64_t local = cron_next_local(cron, zone_latest_shown(zone, after));
-    return local == LOCAL_NEVER ? SECOND_NEVER : zone_first_at(zone, local);
-}
-
 /* Returns the first instant after `after` whose local time matches, for schedules that follow
  * elapsed time. Goes through the spans of constant offset; in each, the next matching local time
  * `local` is the answer if it lies within the span. At the border to the next span the clock jumps,
@@ -41,8 +34,13 @@ static int64_t next_elapsed(const struct cron *cron, const struct zone *zone, in
 msec schedule_next(const struct cron *cron, const struct zone *zone, msec after)
 {
     int64_t second = floor_div(after, MSEC_PER_SECOND), moved = zone_fold(zone, &second);
-    int64_t next =
-        cron->follows_elapsed ? next_elapsed(cron, zone, second) : next_fixed(cron, zone, second);
+    int64_t next;
+    if (cron->follows_elapsed) {
+        next = next_elapsed(cron, zone, second);
+    } else { /* begin at the latest local time shown, because everything up to it has run */
+        int64_t local = cron_next_local(cron, zone_latest_shown(zone, second));
+        next = local == LOCAL_NEVER ? SECOND_NEVER : zone_first_at(zone, local);
+    }
     if (next == SECOND_NEVER || next > INSTANT_MAX / MSEC_PER_SECOND - moved) return NEVER;
     return (next + moved) * MSEC_PER_SECOND;
 }

@@ -126,29 +126,6 @@ static void add_rule(struct building *building, const struct footer *footer)
         civil_to_days((struct civil){ cycle_year, 1, 1 }) * SECONDS_PER_DAY;
 }
 
-/* Adds the transitions of the file. `data` begins after the header. */
-static const char *add_transitions(struct building *building, struct bytes data,
-                                   const struct part *part, size_t instant)
-{
-    const char *instants = data.data, *indexes = instants + part->transitions * instant;
-    const char *types = indexes + part->transitions;
-    for (size_t i = 0; i < part->types; i++) {
-        int64_t offset = read_signed(types + i * TYPE, 4);
-        if (offset < OFFSET_MIN || offset > OFFSET_MAX) return "an offset is out of range";
-    }
-    add_span(building, INT64_MIN, read_signed(types, 4));
-    for (size_t i = 0; i < part->transitions; i++) {
-        int64_t at = read_signed(instants + i * instant, instant);
-        size_t type = (unsigned char)indexes[i];
-        if (type >= part->types) return "a transition has an unknown type";
-        if (at < -ENDLESS || at > ENDLESS) return "a transition is out of range";
-        if (at <= building->last) return "transitions are not in order";
-        building->last = at;
-        add_span(building, at, read_signed(types + type * TYPE, 4));
-    }
-    return NULL;
-}
-
 static const char *parse(struct building *building, struct bytes file)
 {
     struct part part;
@@ -167,8 +144,24 @@ static const char *parse(struct building *building, struct bytes file)
     if (file.len < size) return "the file is truncated";
     if (part.types == 0) return "it has no offset";
     if (part.leaps > 0) return "it counts leap seconds, as no clock of this server does";
-    const char *fault = add_transitions(building, file, &part, instant);
-    if (fault != NULL || instant == 4) return fault;
+
+    const char *instants = file.data, *indexes = instants + part.transitions * instant;
+    const char *types = indexes + part.transitions;
+    for (size_t i = 0; i < part.types; i++) {
+        int64_t offset = read_signed(types + i * TYPE, 4);
+        if (offset < OFFSET_MIN || offset > OFFSET_MAX) return "an offset is out of range";
+    }
+    add_span(building, INT64_MIN, read_signed(types, 4));
+    for (size_t i = 0; i < part.transitions; i++) {
+        int64_t at = read_signed(instants + i * instant, instant);
+        size_t type = (unsigned char)indexes[i];
+        if (type >= part.types) return "a transition has an unknown type";
+        if (at < -ENDLESS || at > ENDLESS) return "a transition is out of range";
+        if (at <= building->last) return "transitions are not in order";
+        building->last = at;
+        add_span(building, at, read_signed(types + type * TYPE, 4));
+    }
+    if (instant == 4) return NULL; /* without a footer */
 
     file = bytes_of(file.data + size, file.len - size);
     const char *end = file.len < 2 ? NULL : memchr(file.data + 1, '\n', file.len - 1);

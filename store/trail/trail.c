@@ -95,40 +95,29 @@ static bool is_text(const char *text, size_t room, struct bytes full)
     return strlen(text) == len && (len == 0 || memcmp(text, full.data, len) == 0);
 }
 
-/* Finds the author of a client that names itself again, as clients of a pool often do. Returns NULL
- * if it is not among the last RECENT ones. */
-static struct trail_slot *recent_author(struct trail *trail, uint64_t id, struct bytes name,
-                                        struct bytes user)
-{
-    enum { RECENT = 16 };
-    uint64_t added = trail->authors_added;
-    uint64_t kept = added < trail->author_count ? added : trail->author_count;
-    for (uint64_t i = 1; i <= kept && i <= RECENT; i++) {
-        struct trail_slot *slot = &trail->authors[(added - i) % trail->author_count];
-        if (slot->owner == NULL && slot->author.id == id &&
-            is_text(slot->author.name, sizeof(slot->author.name), name) &&
-            is_text(slot->author.user, sizeof(slot->author.user), user))
-            return slot;
-    }
-    return NULL;
-}
-
 uint16_t trail_add_author(struct trail *trail, uint16_t *owner, uint64_t id, struct bytes name,
                           struct bytes user, msec now)
 {
-    struct trail_slot *same = recent_author(trail, id, name, user);
-    if (same != NULL) {
+    enum { RECENT = 16 };
+    uint64_t added = trail->authors_added;
+    uint32_t count = trail->author_count, numbers = AUTHORS_MAX / count * count;
+    /* A client may name itself again, as clients of a pool often do: look at the last authors. */
+    for (uint64_t recent = 1; recent <= added && recent <= count && recent <= RECENT; recent++) {
+        struct trail_slot *same = &trail->authors[(added - recent) % count];
+        if (same->owner != NULL || same->author.id != id ||
+            !is_text(same->author.name, sizeof(same->author.name), name) ||
+            !is_text(same->author.user, sizeof(same->author.user), user))
+            continue;
         same->owner = owner;
         return *owner = same->number;
     }
     /* Give the slot a new number for each author. Records of the former author then have another
      * number, even after the clock was set back. Numbers repeat once all have been used; `since`
      * then tells records of different authors apart. */
-    uint32_t numbers = AUTHORS_MAX / trail->author_count * trail->author_count;
-    uint32_t i = (uint32_t)(trail->authors_added % numbers);
-    struct trail_slot *slot = &trail->authors[i % trail->author_count];
+    uint32_t i = (uint32_t)(added % numbers);
+    struct trail_slot *slot = &trail->authors[i % count];
     if (slot->owner != NULL) *slot->owner = 0;
-    slot->since = trail->authors_added < numbers ? INSTANT_MIN : now;
+    slot->since = added < numbers ? INSTANT_MIN : now;
     slot->number = (uint16_t)(i + 1);
     trail->authors_added++;
     slot->owner = owner;
@@ -164,11 +153,6 @@ static msec unpack_instant(uint64_t word)
     return instant == TRAIL_FAR ? NEVER : (msec)instant;
 }
 
-static uint64_t pack_before(msec before, uint64_t low)
-{
-    return before == TRAIL_UNKNOWN ? TRAIL_UNKNOWN_PACKED | low : trail_pack(before, low);
-}
-
 static enum trail_what what_of(const struct trail_record *record)
 {
     return (enum trail_what)(record->when & 31);
@@ -177,13 +161,15 @@ static enum trail_what what_of(const struct trail_record *record)
 static struct trail_record pack(uint64_t hash, const struct trail_event *event)
 {
     uint64_t low = (uint64_t)event->what | event->option << 5 | (uint64_t)event->by << 9;
+    uint64_t rest = event->extra << 16 | event->command;
+    if (event->what == TRAIL_SET && event->by != TRAIL_BY_POLICY)
+        rest = event->before == TRAIL_UNKNOWN ? TRAIL_UNKNOWN_PACKED | event->command
+                                              : trail_pack(event->before, event->command);
     return (struct trail_record){
         .hash = hash,
         .when = trail_pack(event->at, low),
         .until = trail_pack(event->deadline, event->author),
-        .rest = event->what == TRAIL_SET && event->by != TRAIL_BY_POLICY
-                    ? pack_before(event->before, event->command)
-                    : event->extra << 16 | event->command,
+        .rest = rest,
     };
 }
 
