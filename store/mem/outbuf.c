@@ -31,11 +31,6 @@ static bool is_shared(const struct outbuf_chunk *chunk)
     return chunk->data != chunk->own;
 }
 
-static size_t chunk_size(const struct outbuf_chunk *chunk)
-{
-    return mem_size(chunk);
-}
-
 static size_t shared_size(const struct outbuf_chunk *chunk)
 {
     return is_shared(chunk) ? chunk->cap : 0;
@@ -103,7 +98,7 @@ static bool add_chunk_for(struct outbuf *out, size_t cap)
 {
     /* Chunks double in size. */
     size_t size = MIN_CHUNK;
-    if (out->last != NULL && !is_shared(out->last)) size = 2 * chunk_size(out->last);
+    if (out->last != NULL && !is_shared(out->last)) size = 2 * mem_size(out->last);
     if (size > MAX_CHUNK) size = MAX_CHUNK;
     size_t needed = sizeof(struct outbuf_chunk) + cap;
     if (cap > OWN_CHUNK)
@@ -148,7 +143,6 @@ void outbuf_append_shared(struct outbuf *out, const void *data, size_t len,
     out->shared += len;
 }
 
-/* For what outbuf_reserve does not do inline. */
 char *outbuf_reserve_chunk(struct outbuf *out, size_t size)
 {
     static char nowhere[MAX_RESERVE];
@@ -220,7 +214,7 @@ size_t outbuf_first_len(const struct outbuf *out)
 
 size_t outbuf_first_size(const struct outbuf *out)
 {
-    return out->first != NULL ? chunk_size(out->first) : 0;
+    return out->first != NULL ? mem_size(out->first) : 0;
 }
 
 struct outbuf_cursor outbuf_cursor(const struct outbuf *out)
@@ -264,7 +258,7 @@ void outbuf_consume(struct outbuf *out, size_t len)
         }
         len -= here;
         out->first = chunk->next;
-        out->bytes -= chunk_size(chunk);
+        out->bytes -= mem_size(chunk);
         out->shared -= shared_size(chunk);
         out->chunks--;
         free_chunk(chunk);
@@ -287,7 +281,7 @@ void outbuf_check(const struct outbuf *out)
         ensure(chunk->start <= chunk->end && chunk->end <= chunk->cap, "%zu to %zu of %zu",
                chunk->start, chunk->end, chunk->cap);
         len += chunk->end - chunk->start;
-        bytes += chunk_size(chunk);
+        bytes += mem_size(chunk);
         shared += shared_size(chunk);
         chunks++;
         last = chunk;

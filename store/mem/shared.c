@@ -19,14 +19,6 @@ void *mem_shared_alloc(size_t size)
     return p;
 }
 
-void *mem_shared_realloc(void *old, size_t size)
-{
-    size_t before = old != NULL ? malloc_usable_size(old) : 0;
-    void *p = realloc(old, size);
-    if (p != NULL) count(malloc_usable_size(p) - before);
-    return p;
-}
-
 void mem_shared_free(void *p)
 {
     if (p != NULL) count(-malloc_usable_size(p));

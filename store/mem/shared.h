@@ -4,10 +4,8 @@
 
 #include <stddef.h>
 
-/* Both return NULL if memory runs out. */
-void *mem_shared_alloc(size_t size);
-void *mem_shared_realloc(void *old, size_t size);
-void mem_shared_free(void *p); /* NULL is allowed */
+void *mem_shared_alloc(size_t size); /* NULL if memory runs out */
+void mem_shared_free(void *p);       /* NULL is allowed */
 
 size_t mem_shared_used(void); /* bytes of all such blocks, by usable size */
 /* Some of these blocks must not cause an eviction. mem_shared_set_apart adds to the number of their

@@ -42,7 +42,6 @@ enum {
 #else
 #define SPAN_LARGEST UINT64_MAX
 #endif
-#define ALL_TAKEN UINT32_MAX
 
 struct step {
     struct ring_link link;
@@ -262,50 +261,24 @@ static void step_release(struct step *step)
     all.small--;
 }
 
-static void slabs_release(struct step *step, uint32_t slabs)
-{
-    /* Use small pages for this step, or the kernel would make a huge page of it again. But the step
-     * thereby becomes a mapping of its own, and a process can have only about 65,000 mappings
-     * (vm.max_map_count), so only SMALL_LIMIT steps are treated like this. */
-    if (!step->small && step_number(step) >= PLAIN_STEPS && all.small < SMALL_LIMIT &&
-        madvise(slab_memory(step, 0), STEP_BYTES, MADV_NOHUGEPAGE) == 0) {
-        step->small = true;
-        all.small++;
-    }
-    while (slabs != 0) {
-        unsigned first = (unsigned)__builtin_ctz(slabs);
-        unsigned run = (unsigned)__builtin_ctzll(~((uint64_t)slabs >> first));
-        uint32_t these = (uint32_t)(((UINT64_C(1) << run) - 1) << first);
-        if (madvise(slab_memory(step, first), run * (size_t)SLAB_BYTES, MADV_DONTNEED) != 0) return;
-        forget(step, these);
-        slabs &= ~these;
-    }
-}
-
 /* --- slabs --- */
-
-static struct step *step_with_room(void)
-{
-    uint64_t partial = all.rings.filled & (ALL_TAKEN - 1); /* the rings 1 to 31 */
-    if (partial != 0) return step_at(all.rings.first[63 - __builtin_clzll(partial)]);
-    if (ring_filled(&all.rings, 0)) return step_at(all.rings.first[0]);
-    if (ring_filled(&all.rings, CLEAN)) return step_at(all.rings.first[CLEAN]);
-
-    uint32_t number = all.entered;
-    if (!all.tried) find_range();
-    if (number == all.planned && !plan_steps()) return NULL;
-    slab_range.size = (size_t)(number + 1) * STEP_BYTES;
-    step_at(number)->state = CLEAN;
-    ring_append(&all.rings, CLEAN, all.steps.at, number);
-    all.entered++;
-    announce_next();
-    return step_at(number);
-}
 
 uint32_t slabs_take(void)
 {
-    struct step *step = step_with_room();
-    if (step == NULL) return SLAB_NONE;
+    /* The rings 0 to 31 have memory. The fullest steps come first, so that others become empty. */
+    uint64_t rings = all.rings.filled & UINT32_MAX;
+    if (rings == 0 && !ring_filled(&all.rings, CLEAN)) {
+        uint32_t number = all.entered;
+        if (!all.tried) find_range();
+        if (number == all.planned && !plan_steps()) return SLAB_NONE;
+        slab_range.size = (size_t)(number + 1) * STEP_BYTES;
+        step_at(number)->state = CLEAN;
+        ring_append(&all.rings, CLEAN, all.steps.at, number);
+        all.entered++;
+        announce_next();
+    }
+    unsigned ring = rings != 0 ? 63 - (unsigned)__builtin_clzll(rings) : CLEAN;
+    struct step *step = step_at(all.rings.first[ring]);
     uint32_t with_memory = step->backed & ~step->taken;
     unsigned i = (unsigned)__builtin_ctz(with_memory != 0 ? with_memory : ~step->taken);
     step_set(step, step->taken | UINT32_C(1) << i);
@@ -335,10 +308,27 @@ bool slabs_trim(void)
         uint32_t unused = step->backed & ~step->taken;
         size_t before = all.backed;
         if (unused == 0) continue;
-        if (step->taken == 0)
+        if (step->taken == 0) {
             step_release(step);
-        else
-            slabs_release(step, unused);
+            unused = 0;
+        } else if (!step->small && all.trimmed >= PLAIN_STEPS && all.small < SMALL_LIMIT &&
+                   madvise(slab_memory(step, 0), STEP_BYTES, MADV_NOHUGEPAGE) == 0) {
+            /* Use small pages for this step, or the kernel would make a huge page of it again. But
+             * the step thereby becomes a mapping of its own, and a process can have only about
+             * 65,000 mappings (vm.max_map_count), so only SMALL_LIMIT steps are treated like
+             * this. */
+            step->small = true;
+            all.small++;
+        }
+        while (unused != 0) {
+            unsigned first = (unsigned)__builtin_ctz(unused);
+            unsigned run = (unsigned)__builtin_ctzll(~((uint64_t)unused >> first));
+            uint32_t these = (uint32_t)(((UINT64_C(1) << run) - 1) << first);
+            if (madvise(slab_memory(step, first), run * (size_t)SLAB_BYTES, MADV_DONTNEED) != 0)
+                break;
+            forget(step, these);
+            unused &= ~these;
+        }
         if (all.backed < before) return true;
     }
     return false;
