@@ -122,10 +122,17 @@ static bool merge_all(struct call *call, uint8_t *registers, bool *any_dense)
     return true;
 }
 
-static void count_one(struct call *call)
+static void cmd_pfcount(struct call *call)
 {
     struct entry *entry;
     uint64_t count = 0;
+    if (call->argc > 2) {
+        uint8_t registers[HLL_REGISTERS] = { 0 };
+        bool any_dense;
+        if (merge_all(call, registers, &any_dense))
+            resp_integer(call->out, (int64_t)hll_count_registers(registers));
+        return;
+    }
     if (!read_hll(call, 1, &entry)) return;
     if (entry == NULL) {
         resp_integer(call->out, 0);
@@ -144,16 +151,6 @@ static void count_one(struct call *call)
                          bytes_of(printed, sizeof(printed)), EVENT_NONE);
     }
     resp_integer(call->out, (int64_t)count);
-}
-
-static void cmd_pfcount(struct call *call)
-{
-    uint8_t registers[HLL_REGISTERS] = { 0 };
-    bool any_dense;
-    if (call->argc == 2)
-        count_one(call);
-    else if (merge_all(call, registers, &any_dense))
-        resp_integer(call->out, (int64_t)hll_count_registers(registers));
 }
 
 static void cmd_pfmerge(struct call *call)
@@ -186,25 +183,6 @@ static bool make_dense(struct call *call, struct entry *entry)
     return good;
 }
 
-static void debug_decode(struct call *call, struct bytes text)
-{
-    if (fail_if(call, !hll_is_sparse(text), ERR_HLL_NOT_SPARSE)) return;
-    static const char longest[] = "v:32,4 ";
-    size_t size = text.len * sizeof(longest), len = 0;
-    char *decoded = mem_alloc(size);
-    struct hll_run run;
-    for (size_t at = HLL_HEADER; at < text.len; at += run.bytes) {
-        const char *gap = len > 0 ? " " : "";
-        run = hll_run_at(text, at);
-        len += (size_t)(run.rank > 0 ? snprintf(decoded + len, size - len, "%sv:%u,%u", gap,
-                                                run.rank, run.len)
-                                     : snprintf(decoded + len, size - len, "%s%c:%u", gap,
-                                                run.bytes > 1 ? 'Z' : 'z', run.len));
-    }
-    resp_bulk(call->out, decoded, len);
-    mem_free(decoded);
-}
-
 static void cmd_pfdebug(struct call *call)
 {
     struct entry *entry;
@@ -222,7 +200,22 @@ static void cmd_pfdebug(struct call *call)
         for (unsigned i = 0; i < HLL_REGISTERS; i++)
             resp_integer(call->out, registers[i]);
     } else if (arg_is(call, 1, "DECODE")) {
-        debug_decode(call, text);
+        if (fail_if(call, !is_sparse, ERR_HLL_NOT_SPARSE)) return;
+        static const char longest[] = "v:32,4 ";
+        size_t size = text.len * sizeof(longest), len = 0;
+        char *decoded = mem_alloc(size);
+        struct hll_run run;
+        for (size_t at = HLL_HEADER; at < text.len; at += run.bytes) {
+            char *to = decoded + len;
+            const char *gap = len > 0 ? " " : "";
+            run = hll_run_at(text, at);
+            int more = run.rank > 0 ? snprintf(to, size - len, "%sv:%u,%u", gap, run.rank, run.len)
+                                    : snprintf(to, size - len, "%s%c:%u", gap,
+                                               run.bytes > 1 ? 'Z' : 'z', run.len);
+            len += (size_t)more;
+        }
+        resp_bulk(call->out, decoded, len);
+        mem_free(decoded);
     } else if (arg_is(call, 1, "ENCODING")) {
         resp_status(call->out, is_sparse ? "sparse" : "dense");
     } else if (!arg_is(call, 1, "TODENSE")) {

@@ -27,51 +27,38 @@ struct table {
     size_t length; /* length of the subsequence */
 };
 
-/* of[c] has bit j set where b[j] is c. It is NULL for bytes that are not in a. */
-struct masks {
-    uint64_t *bits;
-    uint64_t *of[BYTE_VALUES];
-};
-
-static bool make_masks(const struct table *table, struct masks *masks)
+/* Computes the rows and the length. Returns false if memory runs out. a and b must not be empty. */
+static bool fill_table(struct table *table)
 {
+    /* mask_of[c] has bit j set where b[j] is c. It is NULL for bytes that are not in a. */
+    uint64_t *mask_of[BYTE_VALUES] = { NULL };
     bool in_a[BYTE_VALUES] = { false };
-    size_t distinct = 0;
+    size_t row_bytes = table->words * sizeof(*table->rows), distinct = 0;
     for (size_t i = 0; i < table->a.len; i++) {
         bool *seen = &in_a[(unsigned char)table->a.data[i]];
         distinct += !*seen;
         *seen = true;
     }
-    size_t size = distinct * table->words * sizeof(*masks->bits);
-    *masks = (struct masks){ .bits = mem_try_alloc(size) };
-    if (masks->bits == NULL) return false;
-    memset(masks->bits, 0, size);
-    uint64_t *next = masks->bits;
+    uint64_t *masks = mem_try_alloc(distinct * row_bytes), *next = masks;
+    if (masks == NULL) return false;
+    memset(masks, 0, distinct * row_bytes);
     for (unsigned byte = 0; byte < BYTE_VALUES; byte++) {
         if (!in_a[byte]) continue;
-        masks->of[byte] = next;
+        mask_of[byte] = next;
         next += table->words;
     }
     for (size_t j = 0; j < table->b.len; j++) {
-        uint64_t *mask = masks->of[(unsigned char)table->b.data[j]];
+        uint64_t *mask = mask_of[(unsigned char)table->b.data[j]];
         if (mask != NULL) mask[j / WORD_BITS] |= UINT64_C(1) << j % WORD_BITS;
     }
-    return true;
-}
 
-/* Computes the rows and the length. Returns false if memory runs out. a and b must not be empty. */
-static bool fill_table(struct table *table)
-{
-    struct masks masks;
-    size_t row_bytes = table->words * sizeof(*table->rows);
-    if (!make_masks(table, &masks)) return false;
     table->rows = mem_try_alloc(table->row_count * row_bytes);
     if (table->rows != NULL) {
         memset(table->rows, 0xff, row_bytes); /* above the first row: L(0, j) is 0 */
         uint64_t *row = table->rows, *above = row;
         for (size_t i = 0; i < table->a.len; i++) {
             if (i > 0 && table->row_count > 1) row += table->words;
-            const uint64_t *mask = masks.of[(unsigned char)table->a.data[i]];
+            const uint64_t *mask = mask_of[(unsigned char)table->a.data[i]];
             uint64_t carry = 0;
             for (size_t w = 0; w < table->words; w++) {
                 uint64_t old = above[w], sum;
@@ -84,7 +71,7 @@ static bool fill_table(struct table *table)
         for (size_t j = 0; j < table->b.len; j++)
             table->length += !(row[j / WORD_BITS] >> j % WORD_BITS & 1);
     }
-    mem_free(masks.bits);
+    mem_free(masks);
     return table->rows != NULL;
 }
 
@@ -178,29 +165,9 @@ static void reply_lcs_matches(struct call *call, const struct table *table,
     resp_integer(call->out, (int64_t)table->length);
 }
 
-static bool read_lcs_options(struct call *call, struct options *options)
-{
-    *options = (struct options){ .len = false };
-    for (int i = 3; i < call->argc; i++) {
-        if (arg_is(call, i, "IDX")) {
-            options->idx = true;
-        } else if (arg_is(call, i, "LEN")) {
-            options->len = true;
-        } else if (arg_is(call, i, "WITHMATCHLEN")) {
-            options->with_match_len = true;
-        } else if (arg_is(call, i, "MINMATCHLEN") && i + 1 < call->argc) {
-            if (!arg_int64(call, ++i, &options->min_match_len)) return false;
-        } else {
-            return fail(call, ERR_SYNTAX);
-        }
-    }
-    if (options->idx && options->len) fail(call, ERR_LCS_LEN_IDX);
-    return !(options->idx && options->len);
-}
-
 static void cmd_lcs(struct call *call)
 {
-    struct options options;
+    struct options options = { .len = false };
     struct bytes text[2];
     bool is_typed = true;
     for (int i = 0; i < 2; i++) {
@@ -210,7 +177,19 @@ static void cmd_lcs(struct call *call)
         is_typed &= entry == NULL || is_string;
     }
     if (fail_if(call, !is_typed, ERR_LCS_TYPE)) return;
-    if (!read_lcs_options(call, &options)) return;
+    for (int i = 3; i < call->argc; i++) {
+        bool has_min = arg_is(call, i, "MINMATCHLEN") && i + 1 < call->argc;
+        if (arg_is(call, i, "IDX"))
+            options.idx = true;
+        else if (arg_is(call, i, "LEN"))
+            options.len = true;
+        else if (arg_is(call, i, "WITHMATCHLEN"))
+            options.with_match_len = true;
+        else if (fail_if(call, !has_min, ERR_SYNTAX) ||
+                 !arg_int64(call, ++i, &options.min_match_len))
+            return;
+    }
+    if (fail_if(call, options.idx && options.len, ERR_LCS_LEN_IDX)) return;
 
     /* Redis' table has four bytes for each cell, and must not be larger than a string may be. Ours
      * is smaller, but the same limit bounds the work and keeps the error. */

@@ -1,9 +1,7 @@
-/* string: commands that set, read and append to strings. string_number.c implements those on
- * numbers, string_range.c those on parts of a string, string_if.c MSETEX, DELIFEQ, DELEX and
- * DIGEST. */
+/* string: commands that set, read and change strings and their parts. bit.c implements those that
+ * address bits, string_number.c those on numbers, string_if.c MSETEX, DELIFEQ, DELEX and DIGEST. */
 #include "server/cmd/string/string.h"
 #include "server/cmd/call/args.h"
-#include "server/cmd/string/string_condition.h"
 
 enum { DEFAULT_LIMIT = 512 << 20 };
 
@@ -241,30 +239,22 @@ static void cmd_mget(struct call *call)
     }
 }
 
-/* Has every key of MSET a value? Returns false after sending an error. */
-static bool has_pairs(struct call *call)
-{
-    if (call->argc % 2 == 1) return true;
-    return fail_named(call, ERR_ARITY);
-}
-
+/* MSET and MSETNX. */
 static void cmd_mset(struct call *call)
 {
-    if (!has_pairs(call)) return;
-    for (int i = 1; i < call->argc; i += 2)
-        set_plain(call, i, txn_find(call->txn, call->argv[i]), i + 1);
-    reply_ok(call);
-}
-
-static void cmd_msetnx(struct call *call)
-{
-    if (!has_pairs(call)) return;
-    bool taken = false;
-    for (int i = 1; i < call->argc && !taken; i += 2)
+    bool only_new = call_variant(call), taken = false;
+    if (call->argc % 2 == 0) {
+        fail_named(call, ERR_ARITY);
+        return;
+    }
+    for (int i = 1; i < call->argc && only_new && !taken; i += 2)
         taken = txn_find(call->txn, call->argv[i]) != NULL;
     for (int i = 1; i < call->argc && !taken; i += 2)
         set_plain(call, i, txn_find(call->txn, call->argv[i]), i + 1);
-    resp_integer(call->out, !taken);
+    if (only_new)
+        resp_integer(call->out, !taken);
+    else
+        reply_ok(call);
 }
 
 static void cmd_append(struct call *call)
@@ -292,6 +282,38 @@ static void cmd_strlen(struct call *call)
     struct entry *entry;
     if (!find_typed_counted(call, 1, TYPE_STRING, &entry)) return;
     resp_integer(call->out, entry == NULL ? 0 : (int64_t)object_text(&entry->object).len);
+}
+
+static void cmd_setrange(struct call *call)
+{
+    int64_t offset;
+    struct entry *entry;
+    struct bytes data = call->argv[3];
+    if (!arg_int64(call, 2, &offset)) return;
+    if (fail_if(call, offset < 0, ERR_OFFSET)) return;
+    if (!find_typed(call, 1, TYPE_STRING, &entry)) return;
+    size_t old_len = entry != NULL ? object_text(&entry->object).len : 0;
+    if (data.len == 0) {
+        resp_integer(call->out, (int64_t)old_len);
+        return;
+    }
+    size_t end = (size_t)offset + data.len, limit = string_limit(call);
+    if (fail_if(call, end > limit, ERR_STRING_TOO_BIG)) return;
+    if (string_write(call, 1, entry, (size_t)offset, data, EVENT_SETRANGE))
+        resp_integer(call->out, (int64_t)(end > old_len ? end : old_len));
+}
+
+static void cmd_getrange(struct call *call)
+{
+    int64_t start, end;
+    struct entry *entry;
+    size_t from = 0, to = 0;
+    if (!arg_int64(call, 2, &start) || !arg_int64(call, 3, &end)) return;
+    if (!find_typed_counted(call, 1, TYPE_STRING, &entry)) return;
+    bool backwards = start < 0 && end < 0 && start > end;
+    struct bytes text = entry != NULL ? object_text(&entry->object) : LIT("");
+    if (!backwards) string_clip(start, end, text.len, &from, &to);
+    resp_bulk(call->out, text.data + from, to - from);
 }
 
 static const struct command rows[] = {
@@ -345,8 +367,8 @@ static const struct command rows[] = {
         .replies = REPLIES("OK: all keys were set"),
         .complexity = "O(N) where N is the number of keys.", .syntax = "key value [key value ...]",
         .summary = "Sets the string values of one or more keys atomically."),
-    ROW("MSETNX", cmd_msetnx, -3, WRITE | GROWS, .keys = { .first = 1, .last = -1, .step = 2 },
-        .key_flags = KEY_OW | KEY_INSERT,
+    ROW("MSETNX", cmd_mset, -3, WRITE | GROWS, .variant = true,
+        .keys = { .first = 1, .last = -1, .step = 2 }, .key_flags = KEY_OW | KEY_INSERT,
         .tips = "request_policy:multi_shard response_policy:agg_min", .since = "1.0.1",
         .replies =
             REPLIES("integer: 1 if all keys were set, 0 if one of them existed and none was set"),
@@ -380,6 +402,23 @@ static const struct command rows[] = {
         .replies = REPLIES("integer: the length of the string in bytes, 0 if there is none"),
         .errors = ERRORS(ERR_WRONGTYPE), .complexity = "O(1)", .syntax = "key",
         .summary = "Returns the length of a string value in bytes."),
+    ROW("SETRANGE", cmd_setrange, 4, WRITE | GROWS, .keys = KEY_FIRST, .since = "2.2.0",
+        .replies = REPLIES("integer: the length of the string, in bytes"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_STRING_TOO_BIG, ERR_OFFSET),
+        .complexity = "O(M) where M is the length of the value and of the padding before it.",
+        .syntax = "key offset value",
+        .summary = "Overwrites a part of a string value, starting at an offset. Pads a shorter "
+                   "string with zero bytes."),
+    ROW("GETRANGE", cmd_getrange, 4, READONLY, .keys = KEY_FIRST, .since = "2.4.0",
+        .replies = REPLIES("bulk: this part of the string, empty if there is none"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER),
+        .complexity = "O(N) where N is the number of bytes returned.", .syntax = "key start end",
+        .summary = "Returns the part of a string value between two offsets."),
+    ROW("SUBSTR", cmd_getrange, 4, READONLY, .keys = KEY_FIRST, .since = "1.0.0",
+        .replies = REPLIES("bulk: this part of the string, empty if there is none"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER),
+        .complexity = "O(N) where N is the number of bytes returned.", .syntax = "key start end",
+        .summary = "Returns the part of a string value between two offsets, as GETRANGE does."),
 };
 
 const struct command_group string_commands = COMMAND_GROUP("string", rows);

@@ -1,12 +1,12 @@
 /* Folder server/cmd/string: the commands of strings, and of what is stored in them. The value is
  * store/type/string. Start with string_number.c.
  *
- *     string, string_range      SET, GET, APPEND; parts of strings
+ *     string                    SET, GET, APPEND; parts of strings
  *     string_number             INCR and its kind; string_increx: with bounds and a deadline
- *     string_if                 conditional writes; string_condition: the conditions
+ *     string_if                 conditional writes
  *     fresh                     soft deadlines
  *     throttle, window          rate limits
- *     bit, bitfield             bits, and integers of any width
+ *     bit                       bits, and integers of any width
  *     hyperloglog               estimates of cardinalities
  *     lcs                       the longest common subsequence
  *
@@ -28,14 +28,10 @@ extern const struct command_group string_increx_commands;
 extern const struct command_group fresh_commands;
 /* CL.THROTTLE CL.THROTTLEMS. */
 extern const struct command_group throttle_commands;
-/* SETRANGE GETRANGE SUBSTR. */
-extern const struct command_group string_range_commands;
 /* LCS. */
 extern const struct command_group lcs_commands;
-/* SETBIT GETBIT BITCOUNT BITPOS BITOP. */
+/* SETBIT GETBIT BITCOUNT BITPOS BITOP BITFIELD BITFIELD_RO. */
 extern const struct command_group bit_commands;
-/* BITFIELD BITFIELD_RO. */
-extern const struct command_group bitfield_commands;
 /* CL.WINDOW. */
 extern const struct command_group window_commands;
 /* PFADD PFCOUNT PFMERGE PFDEBUG PFSELFTEST. */
@@ -56,3 +52,26 @@ void string_clip(int64_t start, int64_t end, size_t len, size_t *from, size_t *t
  * to create it. Returns false after sending an error if memory runs out. */
 bool string_write(struct call *call, int i, struct entry *entry, size_t offset, struct bytes data,
                   enum event event);
+
+/* The conditions of SET and DELEX on the old value. Two of them compare a digest instead of the
+ * value, so that a client need not send a long value back. */
+struct string_condition {
+    enum {
+        IF_ANY,             /* no condition */
+        IF_EQUAL,           /* IFEQ value */
+        IF_DIFFERENT,       /* IFNE value: also holds for a missing key */
+        IF_DIGEST_EQUAL,    /* IFDEQ digest */
+        IF_DIGEST_DIFFERENT /* IFDNE digest: also holds for a missing key */
+    } kind;
+    int arg; /* index of the argument with the value or digest */
+};
+
+/* Is argument i one of the four words of a condition? If so, stores the condition, whose value is
+ * argument i + 1. Replies nothing. */
+bool arg_string_condition(const struct call *call, int i, struct string_condition *condition);
+
+/* Sets *holds to whether the condition holds for the string `entry`, or for a missing key if that
+ * is NULL. If the key exists, a digest of the wrong length is an error: sends it and returns false.
+ * O(length) for digests */
+bool string_condition_holds(struct call *call, const struct string_condition *condition,
+                            const struct entry *entry, bool *holds);

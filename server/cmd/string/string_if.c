@@ -1,15 +1,56 @@
-/* string_if: MSETEX, DELIFEQ and DELEX, which write or delete strings if a condition holds, and
- * DIGEST. Redis 7.0 has none of these four. SET with conditions is in string.c. */
+/* string_if: the conditions of SET and DELEX on the old value; MSETEX, DELIFEQ and DELEX, which
+ * write or delete strings if a condition holds; and DIGEST. Redis 7.0 has none of these four. The
+ * digest is libxxhash's XXH3. The library's header contains the whole function (XXH_INLINE_ALL), so
+ * nothing is linked. */
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "server/cmd/call/args.h"
 #include "server/cmd/string/string.h"
-#include "server/cmd/string/string_condition.h"
 
-struct msetex {
-    int first, end; /* arguments of the keys and values */
-    bool only_new, only_present, keep_ttl;
-    int ttl_arg; /* index of the argument with the time; 0 if none was given */
-    enum ttl_unit unit;
-};
+/* ---- conditions ------------------------------------------------------------------------------ */
+
+/* Prints the 64-bit XXH3 hash as the hexadecimal digits that DIGEST returns. */
+enum { STRING_DIGEST_CHARS = 16 };
+static void string_digest(struct bytes value, char digits[STRING_DIGEST_CHARS])
+{
+    XXH64_hash_t hash = XXH3_64bits(value.data, value.len);
+    for (int i = STRING_DIGEST_CHARS - 1; i >= 0; i--) {
+        digits[i] = "0123456789abcdef"[hash & 15];
+        hash >>= 4;
+    }
+}
+
+bool arg_string_condition(const struct call *call, int i, struct string_condition *condition)
+{
+    static const char *const words[] = { "IFEQ", "IFNE", "IFDEQ", "IFDNE" };
+    int found = arg_word(call, i, words, sizeof(words) / sizeof(words[0]));
+    if (found < 0) return false;
+    *condition = (struct string_condition){ .kind = IF_EQUAL + (unsigned)found, .arg = i + 1 };
+    return true;
+}
+
+bool string_condition_holds(struct call *call, const struct string_condition *condition,
+                            const struct entry *entry, bool *holds)
+{
+    bool if_equal = condition->kind == IF_EQUAL || condition->kind == IF_DIGEST_EQUAL;
+    bool by_digest = condition->kind == IF_DIGEST_EQUAL || condition->kind == IF_DIGEST_DIFFERENT;
+    *holds = !if_equal;
+    if (entry == NULL || condition->kind == IF_ANY) return true;
+    struct bytes value = object_text(&entry->object), wanted = call->argv[condition->arg];
+    if (!by_digest) {
+        *holds = bytes_equal(value, wanted) == if_equal;
+        return true;
+    }
+    /* As in Redis, only the length of the digest is checked. */
+    char digits[STRING_DIGEST_CHARS];
+    if (wanted.len != STRING_DIGEST_CHARS) return fail(call, ERR_DIGEST_LENGTH);
+    string_digest(value, digits);
+    *holds = (strncasecmp(digits, wanted.data, STRING_DIGEST_CHARS) == 0) == if_equal;
+    return true;
+}
+
+/* ---- commands -------------------------------------------------------------------------------- */
 
 enum { FIRST_KEY = 2 };
 
@@ -22,48 +63,38 @@ static int find_msetex_keys(int argc, const struct bytes *argv, int *positions)
     return count;
 }
 
-/* As with SET, an option may be given twice; the last time counts. */
-static bool take_option(const struct call *call, int *i, struct msetex *how)
-{
-    enum ttl_unit unit;
-    if (arg_is(call, *i, "NX")) {
-        how->only_new = true;
-        return !how->only_present;
-    }
-    if (arg_is(call, *i, "XX")) {
-        how->only_present = true;
-        return !how->only_new;
-    }
-    if (arg_is(call, *i, "KEEPTTL")) {
-        how->keep_ttl = true;
-        return how->ttl_arg == 0;
-    }
-    if (how->keep_ttl || !arg_ttl_unit(call, *i, &unit)) return false;
-    if (how->ttl_arg != 0 && how->unit != unit) return false;
-    how->unit = unit;
-    how->ttl_arg = ++*i;
-    return *i < call->argc;
-}
-
 static void cmd_msetex(struct call *call)
 {
-    struct msetex how = { .first = FIRST_KEY };
     struct string_set set = { .at = NEVER, .event = EVENT_SET };
+    bool only_new = false, only_present = false, holds = true;
+    int ttl_arg = 0; /* index of the argument with the time; 0 if none was given */
+    enum ttl_unit unit = TTL_SECONDS, last_unit = TTL_SECONDS;
     int64_t count;
     if (!arg_range(call, 1, 1, INT32_MAX, &count, ERR_MSETEX_NUMKEYS)) return;
-    bool fits = count <= (call->argc - FIRST_KEY) / 2;
-    how.end = fits ? FIRST_KEY + 2 * (int)count : 0;
-    for (int i = how.end; i < call->argc && fits; i++)
-        fits = take_option(call, &i, &how);
-    if (fail_if(call, !fits, ERR_SYNTAX)) return;
-    if (how.ttl_arg != 0 && !arg_deadline(call, how.ttl_arg, how.unit, true, &set.at)) return;
-    set.keep_ttl = how.keep_ttl;
-    bool holds = true;
-    for (int i = how.first; i < how.end && holds; i += 2) {
-        if (how.only_new) holds = txn_find(call->txn, call->argv[i]) == NULL;
-        if (how.only_present) holds = txn_find(call->txn, call->argv[i]) != NULL;
+    if (fail_if(call, count > (call->argc - FIRST_KEY) / 2, ERR_SYNTAX)) return;
+    int end = FIRST_KEY + 2 * (int)count;
+    for (int i = end; i < call->argc; i++) {
+        if (arg_is(call, i, "NX")) {
+            only_new = true;
+        } else if (arg_is(call, i, "XX")) {
+            only_present = true;
+        } else if (arg_is(call, i, "KEEPTTL")) {
+            set.keep_ttl = true;
+        } else { /* As with SET, the same unit may be given several times; the last value counts. */
+            bool is_ttl = arg_ttl_unit(call, i, &unit);
+            if (fail_if(call, !is_ttl || (ttl_arg != 0 && unit != last_unit), ERR_SYNTAX)) return;
+            last_unit = unit;
+            ttl_arg = ++i;
+        }
     }
-    for (int i = how.first; i < how.end && holds; i += 2)
+    if (fail_if(call, (only_new && only_present) || (set.keep_ttl && ttl_arg != 0), ERR_SYNTAX))
+        return;
+    if (ttl_arg != 0 && !arg_deadline(call, ttl_arg, unit, true, &set.at)) return;
+    for (int i = FIRST_KEY; i < end && holds; i += 2) {
+        if (only_new) holds = txn_find(call->txn, call->argv[i]) == NULL;
+        if (only_present) holds = txn_find(call->txn, call->argv[i]) != NULL;
+    }
+    for (int i = FIRST_KEY; i < end && holds; i += 2)
         txn_string_set(call->txn, call->argv[i], call->argv[i + 1], &set);
     resp_integer(call->out, holds);
 }

@@ -18,10 +18,14 @@ static void put_number(struct call *call, struct entry *entry, struct bytes text
     txn_string_set_found(call->txn, call->argv[1], entry, text, &how);
 }
 
-static void add_to_integer(struct call *call, int64_t by)
+/* INCR, DECR, INCRBY and DECRBY. The variant is 1, or -1 to decrement. */
+static void cmd_incr(struct call *call)
 {
     struct entry *entry;
-    int64_t value = 0;
+    int64_t value = 0, by = 1;
+    if (call->argc > 2 && !arg_int64(call, 2, &by)) return;
+    if (fail_if(call, __builtin_mul_overflow(by, call_variant(call), &by), ERR_DECR_OVERFLOW))
+        return;
     if (!find_typed(call, 1, TYPE_STRING, &entry)) return;
     if (entry != NULL) {
         struct bytes text = object_text(&entry->object);
@@ -32,30 +36,6 @@ static void add_to_integer(struct call *call, int64_t by)
     char text[NUMBER_INT64_MAX_CHARS];
     put_number(call, entry, bytes_of(text, number_print_int64(text, value)), EVENT_INCRBY);
     resp_integer(call->out, value);
-}
-
-static void cmd_incr(struct call *call)
-{
-    add_to_integer(call, 1);
-}
-
-static void cmd_decr(struct call *call)
-{
-    add_to_integer(call, -1);
-}
-
-static void cmd_incrby(struct call *call)
-{
-    int64_t by;
-    if (arg_int64(call, 2, &by)) add_to_integer(call, by);
-}
-
-static void cmd_decrby(struct call *call)
-{
-    int64_t by;
-    if (!arg_int64(call, 2, &by)) return;
-    if (fail_if(call, by == INT64_MIN, ERR_DECR_OVERFLOW)) return;
-    add_to_integer(call, -by);
 }
 
 static void cmd_incrbyfloat(struct call *call)
@@ -78,25 +58,25 @@ static void cmd_incrbyfloat(struct call *call)
 }
 
 static const struct command rows[] = {
-    ROW("INCR", cmd_incr, 2, WRITE | GROWS | FAST, .keys = KEY_FIRST,
+    ROW("INCR", cmd_incr, 2, WRITE | GROWS | FAST, .variant = 1, .keys = KEY_FIRST,
         .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE, .since = "1.0.0",
         .replies = REPLIES("integer: the new value"),
         .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_INCR_OVERFLOW), .complexity = "O(1)",
         .syntax = "key",
         .summary = "Increments the integer value of a key by one. A missing key counts as 0."),
-    ROW("DECR", cmd_decr, 2, WRITE | GROWS | FAST, .keys = KEY_FIRST,
+    ROW("DECR", cmd_incr, 2, WRITE | GROWS | FAST, .variant = -1, .keys = KEY_FIRST,
         .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE, .since = "1.0.0",
         .replies = REPLIES("integer: the new value"),
         .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_INCR_OVERFLOW), .complexity = "O(1)",
         .syntax = "key",
         .summary = "Decrements the integer value of a key by one. A missing key counts as 0."),
-    ROW("INCRBY", cmd_incrby, 3, WRITE | GROWS | FAST, .keys = KEY_FIRST,
+    ROW("INCRBY", cmd_incr, 3, WRITE | GROWS | FAST, .variant = 1, .keys = KEY_FIRST,
         .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE, .since = "1.0.0",
         .replies = REPLIES("integer: the new value"),
         .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_INCR_OVERFLOW), .complexity = "O(1)",
         .syntax = "key increment",
         .summary = "Increments the integer value of a key by a number. A missing key counts as 0."),
-    ROW("DECRBY", cmd_decrby, 3, WRITE | GROWS | FAST, .keys = KEY_FIRST,
+    ROW("DECRBY", cmd_incr, 3, WRITE | GROWS | FAST, .variant = -1, .keys = KEY_FIRST,
         .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE, .since = "1.0.0",
         .replies = REPLIES("integer: the new value"),
         .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_INCR_OVERFLOW, ERR_DECR_OVERFLOW),

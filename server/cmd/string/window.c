@@ -82,23 +82,6 @@ static bool take_first(struct log *log, struct request *first)
     return true;
 }
 
-static bool read_log(struct bytes text, struct log *log)
-{
-    if (text.len < FOOTER || memcmp(text.data + text.len - 4, MAGIC, 4) != 0) return false;
-    const char *footer = text.data + text.len - FOOTER;
-    uint64_t start = get_u64(footer);
-    *log = (struct log){
-        .entries = (const unsigned char *)text.data,
-        .end = text.len - FOOTER,
-        .start = (size_t)start,
-        .before = (msec)get_u64(footer + 8),
-        .last = (msec)get_u64(footer + 16),
-        .total = (int64_t)get_u64(footer + 24),
-    };
-    return start <= log->end && log->total >= 0 && instant_ok(log->before) &&
-           instant_ok(log->last) && log->before <= log->last;
-}
-
 /* Adds the request to the log, writing the bytes from log->end on to `to`. Returns their length. */
 static size_t put_tail(unsigned char *to, struct log *log, const struct request *request)
 {
@@ -148,45 +131,34 @@ static bool store_request(struct call *call, struct entry *entry, struct log *lo
     return true;
 }
 
-struct window {
-    int64_t limit, span, quantity; /* span: milliseconds */
-};
-
-static bool read_window(struct call *call, struct window *window)
-{
-    msec end;
-    window->quantity = 1;
-    if (call->argc > 5) return fail_named(call, ERR_ARITY);
-    if (!arg_int64(call, 2, &window->limit) || !arg_int64(call, 3, &window->span)) return false;
-    if (call->argc > 4 && !arg_int64(call, 4, &window->quantity)) return false;
-    if (window->limit < 1)
-        fail(call, ERR_WINDOW_LIMIT);
-    else if (window->span < 1 || !instant_after(call->txn->now, window->span, &end))
-        fail(call, ERR_WINDOW_SPAN);
-    else if (window->quantity < 1 || window->quantity > window->limit)
-        fail(call, ERR_WINDOW_QUANTITY);
-    else
-        return true;
-    return false;
-}
-
 /* Reads the log without the requests that have left the window. Returns false after sending an
  * error. */
-static bool find_log(struct call *call, const struct window *window, const struct entry *entry,
-                     struct log *log)
+static bool find_log(struct call *call, msec span, const struct entry *entry, struct log *log)
 {
-    msec now = call->txn->now;
+    msec now = call->txn->now, end;
     *log = (struct log){ .before = now, .last = now };
     if (entry == NULL) return true;
-    msec end;
-    if (!read_log(object_text(&entry->object), log) ||
-        !instant_after(log->last, window->span, &end))
+    struct bytes text = object_text(&entry->object);
+    if (text.len < FOOTER || memcmp(text.data + text.len - 4, MAGIC, 4) != 0)
+        return fail(call, ERR_WINDOW_VALUE);
+    const char *footer = text.data + text.len - FOOTER;
+    uint64_t start = get_u64(footer);
+    *log = (struct log){
+        .entries = (const unsigned char *)text.data,
+        .end = text.len - FOOTER,
+        .start = (size_t)start,
+        .before = (msec)get_u64(footer + 8),
+        .last = (msec)get_u64(footer + 16),
+        .total = (int64_t)get_u64(footer + 24),
+    };
+    if (start > log->end || log->total < 0 || !instant_ok(log->before) || !instant_ok(log->last) ||
+        log->before > log->last || !instant_after(log->last, span, &end))
         return fail(call, ERR_WINDOW_VALUE);
 
     /* Remove the requests that have left the window. */
     struct log rest = *log;
     struct request first;
-    while (take_first(&rest, &first) && first.at <= now - window->span)
+    while (take_first(&rest, &first) && first.at <= now - span)
         *log = rest;
 
     if (log->total > 0 && log->start == log->end) return fail(call, ERR_WINDOW_VALUE);
@@ -195,34 +167,42 @@ static bool find_log(struct call *call, const struct window *window, const struc
 
 static void cmd_window(struct call *call)
 {
-    struct window window;
+    int64_t limit, span, quantity = 1; /* span: milliseconds */
+    msec now = call->txn->now, wait = -1, end;
     struct log log;
     struct entry *entry;
-    if (!read_window(call, &window)) return;
-    if (!find_typed(call, 1, TYPE_STRING, &entry) || !find_log(call, &window, entry, &log)) return;
+    if (call->argc > 5) {
+        fail_named(call, ERR_ARITY);
+        return;
+    }
+    if (!arg_int64(call, 2, &limit) || !arg_int64(call, 3, &span)) return;
+    if (call->argc > 4 && !arg_int64(call, 4, &quantity)) return;
+    if (fail_if(call, limit < 1, ERR_WINDOW_LIMIT)) return;
+    if (fail_if(call, span < 1 || !instant_after(now, span, &end), ERR_WINDOW_SPAN)) return;
+    if (fail_if(call, quantity < 1 || quantity > limit, ERR_WINDOW_QUANTITY)) return;
+    if (!find_typed(call, 1, TYPE_STRING, &entry) || !find_log(call, span, entry, &log)) return;
 
-    msec now = call->txn->now, wait = -1;
-    bool is_limited = log.total > window.limit - window.quantity;
+    bool is_limited = log.total > limit - quantity;
     if (is_limited) {
         /* When do enough requests leave the window? */
         struct log rest = log;
         struct request first = { .at = log.last };
-        while (rest.total > window.limit - window.quantity && take_first(&rest, &first))
+        while (rest.total > limit - quantity && take_first(&rest, &first))
             continue;
-        wait = first.at + window.span - now;
+        wait = first.at + span - now;
     } else {
         const struct request request = {
             .at = now > log.last ? now : log.last,
-            .quantity = window.quantity,
+            .quantity = quantity,
         };
-        if (!store_request(call, entry, &log, &request, request.at + window.span)) return;
+        if (!store_request(call, entry, &log, &request, request.at + span)) return;
     }
     resp_array(call->out, 5);
     resp_integer(call->out, is_limited);
-    resp_integer(call->out, window.limit);
-    resp_integer(call->out, log.total < window.limit ? window.limit - log.total : 0);
+    resp_integer(call->out, limit);
+    resp_integer(call->out, log.total < limit ? limit - log.total : 0);
     resp_integer(call->out, wait);
-    resp_integer(call->out, log.total > 0 ? log.last + window.span - now : 0);
+    resp_integer(call->out, log.total > 0 ? log.last + span - now : 0);
 }
 
 static const struct command rows[] = {
