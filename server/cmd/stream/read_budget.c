@@ -14,8 +14,6 @@ bool budget_is_spent(const struct read_budget *budget)
     return budget->entries == 0;
 }
 
-/* ---- sizes in the reply ---------------------------------------------------------------------- */
-
 /* Returns the size of the head of an array, such as "*12\r\n". */
 static size_t head_size(size_t count)
 {
@@ -36,8 +34,6 @@ static size_t id_size(struct stream_id id)
     char text[STREAM_ID_CHARS];
     return head_size(2) + bulk_size(stream_id_print(text, id));
 }
-
-/* ---- taking ---------------------------------------------------------------------------------- */
 
 void budget_begin(struct read_budget *budget, struct bytes key)
 {

@@ -44,9 +44,9 @@ bool arg_stream_id(struct call *call, int i, uint64_t seq, struct stream_id *id)
 
 static bool parse_id_or_end(struct bytes text, uint64_t seq, struct stream_id *id)
 {
-    if (text.len == 1 && text.data[0] == '-')
+    if (bytes_is_word(text, "-"))
         *id = STREAM_ID_MIN;
-    else if (text.len == 1 && text.data[0] == '+')
+    else if (bytes_is_word(text, "+"))
         *id = STREAM_ID_MAX;
     else
         return stream_id_parse(text, seq, id);

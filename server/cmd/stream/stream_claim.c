@@ -11,8 +11,6 @@ struct claim {
     bool force, just_id;
     msec at;            /* IDLE, TIME: when it counts as delivered */
     int64_t deliveries; /* RETRYCOUNT; -1 for one more than before, or with JUSTID as many */
-    struct stream_id last;
-    int ids; /* the argument after the last ID */
 };
 
 /* Replies with the entry and assigns it to the consumer of argument 3. */
@@ -61,41 +59,6 @@ static bool parse_number(struct call *call, int i, int64_t *value)
     return failf(call, ERR_XCLAIM_OPTION, name);
 }
 
-/* Parses the options of XCLAIM. A delivery time in the future counts as now, because the clocks of
- * clients may be wrong. Returns false after sending an error. */
-static bool parse_claim(struct call *call, struct claim *claim)
-{
-    struct stream_id id;
-    claim->at = -1;
-    claim->deliveries = -1;
-    if (!parse_idle(call, "XCLAIM", &claim->idle)) return false;
-    claim->ids = 5;
-    while (claim->ids < call->argc && stream_id_parse(call->argv[claim->ids], 0, &id))
-        claim->ids++;
-    for (int i = claim->ids; i < call->argc; i++) {
-        bool valued = i + 1 < call->argc, ok = true;
-        if (valued && arg_is(call, i, "IDLE")) {
-            ok = parse_number(call, ++i, &claim->at);
-            claim->at = (msec)((uint64_t)call->txn->now - (uint64_t)claim->at);
-        } else if (valued && arg_is(call, i, "TIME")) {
-            ok = parse_number(call, ++i, &claim->at);
-        } else if (valued && arg_is(call, i, "RETRYCOUNT")) {
-            ok = parse_number(call, ++i, &claim->deliveries);
-        } else if (valued && arg_is(call, i, "LASTID")) {
-            ok = arg_stream_id(call, ++i, 0, &claim->last);
-        } else if (arg_is(call, i, "FORCE")) {
-            claim->force = true;
-        } else if (arg_is(call, i, "JUSTID")) {
-            claim->just_id = true;
-        } else {
-            ok = failf(call, ERR_STREAM_OPTION, "XCLAIM", arg_width(call, i), call->argv[i].data);
-        }
-        if (!ok) return false;
-    }
-    if (claim->at < 0 || claim->at > call->txn->now) claim->at = call->txn->now;
-    return true;
-}
-
 /* Claims one entry if the options allow it, and returns whether it did. If the entry no longer
  * exists, removes its ID from the pending ones. */
 static bool claim_id(struct call *call, struct claim *claim, struct stream_id id,
@@ -117,20 +80,47 @@ static bool claim_id(struct call *call, struct claim *claim, struct stream_id id
 
 static void cmd_xclaim(struct call *call)
 {
-    struct claim claim = { 0 };
+    struct claim claim = { .at = -1, .deliveries = -1 };
+    struct stream_id id, last = STREAM_ID_MIN;
     struct outbuf collected;
     size_t count = 0;
+    int end = 5; /* the argument after the last ID */
     if (!need_group(call, &claim.target)) return;
-    if (!parse_claim(call, &claim)) return;
+    if (!parse_idle(call, "XCLAIM", &claim.idle)) return;
+    while (end < call->argc && stream_id_parse(call->argv[end], 0, &id))
+        end++;
+    for (int i = end; i < call->argc; i++) {
+        bool valued = i + 1 < call->argc, ok = true;
+        if (valued && arg_is(call, i, "IDLE")) {
+            ok = parse_number(call, ++i, &claim.at);
+            claim.at = (msec)((uint64_t)call->txn->now - (uint64_t)claim.at);
+        } else if (valued && arg_is(call, i, "TIME")) {
+            ok = parse_number(call, ++i, &claim.at);
+        } else if (valued && arg_is(call, i, "RETRYCOUNT")) {
+            ok = parse_number(call, ++i, &claim.deliveries);
+        } else if (valued && arg_is(call, i, "LASTID")) {
+            ok = arg_stream_id(call, ++i, 0, &last);
+        } else if (arg_is(call, i, "FORCE")) {
+            claim.force = true;
+        } else if (arg_is(call, i, "JUSTID")) {
+            claim.just_id = true;
+        } else {
+            ok = failf(call, ERR_STREAM_OPTION, "XCLAIM", arg_width(call, i), call->argv[i].data);
+        }
+        if (!ok) return;
+    }
+    /* A delivery time in the future counts as now, because the clocks of clients may be wrong. */
+    if (claim.at < 0 || claim.at > call->txn->now) claim.at = call->txn->now;
+
     struct group_position position = group_position(claim.target.group);
-    if (stream_id_before(position.last, claim.last)) {
-        position.last = claim.last;
+    if (stream_id_before(position.last, last)) {
+        position.last = last;
         txn_group_set_position(call->txn, claim.target.entry, claim.target.group, &position,
                                EVENT_NONE);
     }
     outbuf_init(&collected);
     struct resp_writer out = resp_writer_to(call->out, &collected);
-    for (int i = 5; i < claim.ids; i++)
+    for (int i = 5; i < end; i++)
         count += claim_id(call, &claim, stream_id_of(call, i), &out);
     resp_array(call->out, count);
     resp_splice(call->out, &collected);
@@ -143,9 +133,6 @@ struct auto_claim {
     struct claim claim;
     struct stream_id from;
     int64_t count;
-    struct resp_writer claimed_out, gone_out;
-    struct outbuf claimed_buffer, gone_buffer;
-    size_t claimed, gone;
 };
 
 /* Parses min-idle-time start [COUNT count] [JUSTID] from argument 4 on. */
@@ -169,60 +156,56 @@ static bool parse_auto_claim(struct call *call, struct auto_claim *all)
     return true;
 }
 
-/* Claims one pending entry for XAUTOCLAIM. Returns how much of COUNT it uses. */
-static int auto_claim_one(struct call *call, struct auto_claim *all, struct pending *pending)
-{
-    struct claim *claim = &all->claim;
-    const struct group_target *target = &claim->target;
-    struct stream_entry entry;
-    if (!find_stream_entry(target->entry->object.stream, pending->id, &entry)) {
-        reply_stream_id(&all->gone_out, pending->id);
-        txn_pending_remove(call->txn, target->entry, target->group, pending->id);
-        all->gone++;
-        return 1;
-    }
-    if (!is_claimable(call, pending, claim->idle)) return 0;
-    if (is_dead(call, claim, pending, &entry)) return 1;
-    claim_entry(call, claim, pending, &entry, &all->claimed_out);
-    all->claimed++;
-    return 1;
-}
-
 static void cmd_xautoclaim(struct call *call)
 {
     struct auto_claim all = { 0 };
     if (!parse_auto_claim(call, &all)) {
-        txn_find_counted(call->txn,
-                         call->argv[1]); /* Redis counts the miss before it reads the options */
+        /* Redis counts the miss before it reads the options. */
+        txn_find_counted(call->txn, call->argv[1]);
         return;
     }
+    const struct group_target *target = &all.claim.target;
     if (!need_group(call, &all.claim.target)) return;
-    outbuf_init(&all.claimed_buffer);
-    outbuf_init(&all.gone_buffer);
-    all.claimed_out = resp_writer_to(call->out, &all.claimed_buffer);
-    all.gone_out = resp_writer_to(call->out, &all.gone_buffer);
+    struct outbuf claimed_buffer, gone_buffer;
+    outbuf_init(&claimed_buffer);
+    outbuf_init(&gone_buffer);
+    struct resp_writer claimed_out = resp_writer_to(call->out, &claimed_buffer);
+    struct resp_writer gone_out = resp_writer_to(call->out, &gone_buffer);
+    size_t claimed = 0, gone = 0;
     /* Looks at no more than ten times COUNT entries, as in Redis. Unlike Redis, also stops after
      * 10,000, because other clients wait. */
     struct pending_filter filter = { .from = all.from, .to = STREAM_ID_MAX };
     struct pending pending;
+    struct stream_entry entry;
     struct stream_id next = STREAM_ID_MIN; /* the ID to continue from */
     int64_t to_examine = all.count * EXAMINED_PER_COUNT, left = all.count;
     if (to_examine > EXAMINED_MAX) to_examine = EXAMINED_MAX;
-    for (; pending_next(all.claim.target.group, &filter, &pending); to_examine--) {
+    for (; pending_next(target->group, &filter, &pending); to_examine--) {
         if (to_examine == 0 || left == 0) {
             next = pending.id;
             break;
         }
-        left -= auto_claim_one(call, &all, &pending);
+        if (!find_stream_entry(target->entry->object.stream, pending.id, &entry)) {
+            reply_stream_id(&gone_out, pending.id);
+            txn_pending_remove(call->txn, target->entry, target->group, pending.id);
+            gone++;
+            left--;
+        } else if (is_claimable(call, &pending, all.claim.idle)) {
+            left--;
+            if (!is_dead(call, &all.claim, &pending, &entry)) {
+                claim_entry(call, &all.claim, &pending, &entry, &claimed_out);
+                claimed++;
+            }
+        }
         filter.from = pending.id;
         if (!stream_id_up(&filter.from)) break;
     }
     resp_array(call->out, 3);
     reply_stream_id(call->out, next);
-    resp_array(call->out, all.claimed);
-    resp_splice(call->out, &all.claimed_buffer);
-    resp_array(call->out, all.gone);
-    resp_splice(call->out, &all.gone_buffer);
+    resp_array(call->out, claimed);
+    resp_splice(call->out, &claimed_buffer);
+    resp_array(call->out, gone);
+    resp_splice(call->out, &gone_buffer);
 }
 
 static const struct command rows[] = {

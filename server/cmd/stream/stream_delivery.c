@@ -142,47 +142,34 @@ bool became_dead_letter(struct call *call, const struct group_target *target,
     return dead_letter_move(call->txn, target->entry, target->group, pending) == DEAD_LETTER_MOVED;
 }
 
-/* REMOVED: the entry became a dead letter, or no longer exists and its ID is not pending any
- * more. */
-enum claimed { CLAIMED, REMOVED, OVER_BUDGET };
-
-static enum claimed claim_one(struct call *call, const struct delivery *delivery,
-                              struct resp_writer *out, struct pending *pending)
-{
-    const struct group_target *target = &delivery->target;
-    const struct stream *stream = target->entry->object.stream;
-    struct stream_entry entry;
-    if (!stream_has(stream, pending->id)) {
-        txn_pending_remove(call->txn, target->entry, target->group, pending->id);
-        return REMOVED;
-    }
-    if (became_dead_letter(call, target, pending)) return REMOVED;
-    find_stream_entry(stream, pending->id, &entry);
-    if (!budget_take(delivery->budget, entry)) return OVER_BUDGET;
-    reply_delivered(delivery, out, &entry, pending_idle(call, pending), pending->deliveries);
-    pending->consumer = delivery->consumer;
-    pending->at = call->txn->now;
-    pending->deliveries = count_delivery(pending->deliveries);
-    txn_pending_put(call->txn, target->entry, target->group, pending);
-    return CLAIMED;
-}
-
 size_t deliver_claims(struct call *call, const struct delivery *delivery, struct resp_writer *out,
                       msec idle, size_t count)
 {
+    const struct group_target *target = &delivery->target;
+    const struct stream *stream = target->entry->object.stream;
     struct pending_filter filter = claim_filter(call, idle);
     struct pending pending;
+    struct stream_entry entry;
     size_t claimed = 0, removed = 0;
     bool more = true;
     while (more && claimed < count && removed < REMOVED_MAX && !budget_is_spent(delivery->budget) &&
-           pending_next(delivery->target.group, &filter, &pending)) {
+           pending_next(target->group, &filter, &pending)) {
         filter.from = pending.id;
         more = stream_id_up(&filter.from);
-        switch (claim_one(call, delivery, out, &pending)) {
-        case CLAIMED: claimed++; break;
-        case REMOVED: removed++; break;
-        case OVER_BUDGET: return claimed;
+        bool exists = stream_has(stream, pending.id);
+        if (!exists) txn_pending_remove(call->txn, target->entry, target->group, pending.id);
+        if (!exists || became_dead_letter(call, target, &pending)) {
+            removed++;
+            continue;
         }
+        find_stream_entry(stream, pending.id, &entry);
+        if (!budget_take(delivery->budget, entry)) break;
+        reply_delivered(delivery, out, &entry, pending_idle(call, &pending), pending.deliveries);
+        pending.consumer = delivery->consumer;
+        pending.at = call->txn->now;
+        pending.deliveries = count_delivery(pending.deliveries);
+        txn_pending_put(call->txn, target->entry, target->group, &pending);
+        claimed++;
     }
     return claimed;
 }

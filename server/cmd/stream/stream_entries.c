@@ -1,11 +1,151 @@
-/* stream_entries: commands that add entries to a stream or remove them: XADD, XTRIM, XDEL, XDELEX;
- * and XSETID, which sets the stream's last ID. */
-#include <string.h>
+/* stream_entries: commands that add entries to a stream, read them by ID, or remove them: XADD,
+ * XLEN, XRANGE, XREVRANGE, XTRIM, XDEL; XSETID, which sets the stream's last ID; and XCFGSET and
+ * XIDMPRECORD, which belong to the option IDMP of XADD. */
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #include "server/cmd/stream/stream.h"
-#include "server/cmd/stream/stream_idmp.h"
 #include "server/cmd/stream/stream_trim.h"
+#include "store/base/little_endian.h"
 #include "store/txn/txn_stream.h"
+
+/* ---- IDMP ------------------------------------------------------------------------------------ */
+
+/* The options IDMP and IDMPAUTO of XADD. A producer that repeats a request, because it does not
+ * know whether the first one arrived, marks the entry with its own name and an idempotent ID, or
+ * with IDMPAUTO lets a digest of the fields serve as this ID. An entry that the stream remembers is
+ * not added again. */
+enum { IDMP_DIGEST_BYTES = 16 };
+
+struct idmp {
+    int producer; /* the argument; 0 if not given */
+    int text;     /* the argument of the idempotent ID; if 0, `digest` replaces it */
+    char digest[IDMP_DIGEST_BYTES]; /* digest of the fields; set by idmp_check */
+};
+
+/* Parses the option at argument *i and moves *i past it. Sets *known if it is IDMP or IDMPAUTO. */
+static bool idmp_parse_option(struct call *call, int *i, struct idmp *idmp, bool *known)
+{
+    int left = call->argc - *i - 1;
+    bool is_auto = left >= 1 && arg_is(call, *i, "IDMPAUTO");
+    *known = is_auto || (left >= 2 && arg_is(call, *i, "IDMP"));
+    if (!*known) return true;
+    if (idmp->producer != 0) return fail(call, ERR_IDMP_TWICE);
+    idmp->producer = *i + 1;
+    idmp->text = is_auto ? 0 : *i + 2;
+    *i += is_auto ? 2 : 3;
+    if (call->argv[idmp->producer].len == 0)
+        return fail(call, is_auto ? ERR_IDMPAUTO_PRODUCER : ERR_IDMP_PRODUCER);
+    return is_auto || call->argv[idmp->text].len > 0 || fail(call, ERR_IDMP_TEXT);
+}
+
+/* Checks the option when all are parsed, and computes the digest for IDMPAUTO from the names and
+ * values from argument `fields` on. Returns false after sending an error.
+ *
+ * Clients must let the server choose the entry's ID (`by_time`: it is "*"). A replay must have the
+ * ID (`complete`: it is "ms-seq"), because Redis writes the ID of the added entry to its files and
+ * its replicas. */
+static bool idmp_check(struct call *call, struct idmp *idmp, bool by_time, bool complete,
+                       int fields)
+{
+    if (idmp->producer == 0) return true;
+    bool fits = txn_replays(call->txn) ? complete : by_time;
+    if (!fits) return fail(call, ERR_IDMP_ID);
+    if (idmp->text != 0) return true;
+
+    /* The digest is the sum of one hash for each name and value, so the order of the fields does
+     * not matter. */
+    uint64_t low = 0, high = 0;
+    for (int i = fields; i + 1 < call->argc; i += 2) {
+        struct bytes name = call->argv[i], value = call->argv[i + 1];
+        XXH128_hash_t hash = XXH3_128bits(name.data, name.len);
+        hash = XXH3_128bits_withSeed(value.data, value.len, hash.low64 ^ hash.high64);
+        low += hash.low64;
+        high += hash.high64;
+    }
+    put_u64(idmp->digest, low);
+    put_u64(idmp->digest + sizeof(low), high);
+    return true;
+}
+
+static struct bytes text_of(const struct call *call, const struct idmp *idmp)
+{
+    if (idmp->text == 0) return bytes_of(idmp->digest, IDMP_DIGEST_BYTES);
+    return call->argv[idmp->text];
+}
+
+/* Does the stream remember this entry? If so, counts the repetition, and replies with the ID under
+ * which the entry was added. Always false in a replay. */
+static bool idmp_is_repeat(struct call *call, struct entry *entry, const struct idmp *idmp)
+{
+    struct stream_id id;
+    if (idmp->producer == 0 || entry == NULL || txn_replays(call->txn)) return false;
+    const struct stream_repeats *repeats = stream_repeats(entry->object.stream);
+    if (repeats == NULL ||
+        !repeat_find(repeats, call->argv[idmp->producer], text_of(call, idmp), call->txn->now, &id))
+        return false;
+    struct repeat_counts counts = repeat_counts(repeats);
+    counts.repeated += counts.repeated < INT64_MAX;
+    txn_repeat_set_counts(call->txn, entry, counts);
+    reply_stream_id(call->out, id);
+    return true;
+}
+
+/* Remembers the text, unless the ID is not above the producer's last one. That happens only after
+ * XSETID or XIDMPRECORD. */
+static void remember(struct call *call, struct entry *entry, struct bytes producer,
+                     struct bytes text, struct stream_id id)
+{
+    const struct stream_repeats *repeats = stream_repeats(entry->object.stream);
+    if (repeats == NULL || repeat_fits(repeats, producer, id))
+        txn_repeat_put(call->txn, entry, producer, text, id);
+}
+
+/* Parses the value of the option at argument i. */
+static bool parse_one_limit(struct call *call, int i, int64_t most, enum error error,
+                            int64_t *limit)
+{
+    if (!arg_int64(call, i + 1, limit)) return false;
+    return (*limit >= 1 && *limit <= most) || fail(call, error);
+}
+
+static void cmd_xcfgset(struct call *call)
+{
+    struct repeat_limits given = { 0 }, limits = { REPEAT_SECONDS, REPEAT_TEXTS };
+    struct entry *entry;
+    if (fail_if(call, call->argc == 2, ERR_XCFGSET_NONE)) return;
+    for (int i = 2; i < call->argc; i += 2) {
+        bool ok;
+        if (i + 1 < call->argc && arg_is(call, i, "IDMP-DURATION"))
+            ok = parse_one_limit(call, i, REPEAT_SECONDS_MAX, ERR_IDMP_DURATION, &given.seconds);
+        else if (i + 1 < call->argc && arg_is(call, i, "IDMP-MAXSIZE"))
+            ok = parse_one_limit(call, i, REPEAT_TEXTS_MAX, ERR_IDMP_MAXSIZE, &given.texts);
+        else
+            ok = fail(call, ERR_SYNTAX);
+        if (!ok) return;
+    }
+    if (!find_typed(call, 1, TYPE_STREAM, &entry)) return;
+    if (fail_if(call, entry == NULL, ERR_NO_KEY)) return;
+    const struct stream_repeats *repeats = stream_repeats(entry->object.stream);
+    if (repeats != NULL) limits = repeat_limits(repeats);
+    if (given.seconds > 0) limits.seconds = given.seconds;
+    if (given.texts > 0) limits.texts = given.texts;
+    txn_repeat_set_limits(call->txn, entry, limits);
+    reply_ok(call);
+}
+
+static void cmd_xidmprecord(struct call *call)
+{
+    struct stream_id id;
+    struct entry *entry;
+    if (!arg_stream_id(call, 4, 0, &id)) return;
+    if (!find_typed(call, 1, TYPE_STREAM, &entry)) return;
+    if (fail_if(call, entry == NULL, ERR_NO_KEY)) return;
+    remember(call, entry, call->argv[2], call->argv[3], id);
+    reply_ok(call);
+}
+
+/* ---- adding ---------------------------------------------------------------------------------- */
 
 #define ENTRY_MAX_BYTES ((size_t)1 << 30) /* of all names and values together, as in Redis */
 
@@ -19,34 +159,13 @@ struct add {
     int fields; /* the argument of the first name */
 };
 
-static bool is_star(struct bytes text)
-{
-    return text.len == 1 && text.data[0] == '*';
-}
-
-/* Parses "*", "ms-*" or an ID. */
-static bool parse_new_id(struct call *call, int i, struct add *add)
-{
-    struct bytes text = call->argv[i];
-    text.len = strnlen(text.data, text.len); /* Redis stops at a NUL */
-    add->by_time = is_star(text);
-    if (add->by_time) return true;
-    add->next_seq =
-        text.len > 2 && text.data[text.len - 2] == '-' && text.data[text.len - 1] == '*';
-    if (!add->next_seq) return arg_stream_id(call, i, 0, &add->id);
-    struct bytes time = bytes_of(text.data, text.len - 2);
-    bool ok = memchr(time.data, '-', time.len) == NULL && stream_id_parse(time, 0, &add->id);
-    if (!ok) fail(call, ERR_STREAM_ID);
-    return ok;
-}
-
 /* Parses the options up to the ID, and checks the number of names and values. */
 static bool parse_add(struct call *call, struct add *add)
 {
     int i = 2;
     bool known = true, found = false;
     while (i < call->argc && !found) {
-        found = is_star(call->argv[i]);
+        found = arg_is(call, i, "*");
         if (!found && !trim_parse_option(call, &i, &add->trim, &known)) return false;
         if (found || known) continue;
         if (!idmp_parse_option(call, &i, &add->idmp, &known)) return false;
@@ -58,15 +177,27 @@ static bool parse_add(struct call *call, struct add *add)
             found = true;
         }
     }
-    if (found && !parse_new_id(call, i, add)) return false;
+    if (found) { /* the ID: "*", "ms-*" or "ms-seq" */
+        struct bytes text = call->argv[i];
+        text.len = strnlen(text.data, text.len); /* Redis stops at a NUL */
+        add->by_time = bytes_is_word(text, "*");
+        add->next_seq =
+            text.len > 2 && text.data[text.len - 2] == '-' && text.data[text.len - 1] == '*';
+        struct bytes time = bytes_of(text.data, add->next_seq ? text.len - 2 : 0);
+        if (add->next_seq) {
+            if (memchr(time.data, '-', time.len) != NULL || !stream_id_parse(time, 0, &add->id))
+                return fail(call, ERR_STREAM_ID);
+        } else if (!add->by_time && !arg_stream_id(call, i, 0, &add->id)) {
+            return false;
+        }
+    }
     if (!trim_check(call, &add->trim, false)) return false;
     add->fields = i + 1;
     int parts = call->argc - add->fields;
     if (parts < 2 || parts % 2 == 1) return fail_named(call, ERR_ARITY);
-    bool zero = !add->by_time && !add->next_seq && stream_id_equal(add->id, STREAM_ID_MIN);
-    if (zero) fail(call, ERR_XADD_ZERO);
     bool complete = !add->by_time && !add->next_seq;
-    return !zero && idmp_check(call, &add->idmp, add->by_time, complete, add->fields);
+    if (complete && stream_id_equal(add->id, STREAM_ID_MIN)) return fail(call, ERR_XADD_ZERO);
+    return idmp_check(call, &add->idmp, add->by_time, complete, add->fields);
 }
 
 /* Sets *id to the ID of the new entry. Returns false after sending an error. */
@@ -116,9 +247,59 @@ static void cmd_xadd(struct call *call)
     entry = entry_or_new(call, 1, entry, TYPE_STREAM);
     txn_stream_append(call->txn, entry, id, &call->argv[add.fields],
                       (size_t)(call->argc - add.fields));
-    idmp_remember(call, entry, &add.idmp, id);
+    if (add.idmp.producer != 0)
+        remember(call, entry, call->argv[add.idmp.producer], text_of(call, &add.idmp), id);
     trim_run(call, entry, &add.trim);
     reply_stream_id(call->out, id);
+}
+
+/* ---- reading and removing -------------------------------------------------------------------- */
+
+static void cmd_xlen(struct call *call)
+{
+    struct entry *entry;
+    if (!find_typed_counted(call, 1, TYPE_STREAM, &entry)) return;
+    resp_integer(call->out, entry != NULL ? (int64_t)stream_count(entry->object.stream) : 0);
+}
+
+static void reply_range(struct call *call)
+{
+    bool back = call_variant(call);
+    struct id_range range;
+    struct entry *entry;
+    int64_t limit = INT64_MAX;
+    if (!arg_id_range(call, back ? 3 : 2, back ? 2 : 3, &range)) return;
+    for (int i = 4; i < call->argc; i += 2) {
+        if (fail_if(call, !arg_is(call, i, "COUNT") || i + 1 >= call->argc, ERR_SYNTAX)) return;
+        if (!arg_int64(call, i + 1, &limit)) return;
+        if (limit < 0) limit = 0;
+    }
+    if (!find_typed_counted(call, 1, TYPE_STREAM, &entry)) return;
+    if (entry == NULL) {
+        resp_array(call->out, 0);
+        return;
+    }
+    if (limit == 0) {
+        resp_null_array(call->out);
+        return;
+    }
+
+    const struct stream *stream = entry->object.stream;
+    struct stream_id after = range.to;
+    size_t to = stream_id_up(&after) ? stream_rank(stream, after) : stream_count(stream);
+    size_t from = stream_rank(stream, range.from);
+    size_t left = to > from ? to - from : 0;
+    if ((uint64_t)limit < left) left = (size_t)limit;
+    resp_array(call->out, left);
+    if (left == 0) return;
+    struct stream_walk walk;
+    struct stream_entry item;
+    if (back)
+        stream_walk_down(&walk, stream, range.to);
+    else
+        stream_walk_up(&walk, stream, range.from);
+    for (; left > 0 && stream_walk_next(&walk, &item); left--)
+        reply_stream_entry(call->out, &item);
 }
 
 static void cmd_xtrim(struct call *call)
@@ -148,79 +329,36 @@ static void cmd_xdel(struct call *call)
     resp_integer(call->out, removed);
 }
 
-enum { ABSENT = -1, REMOVED = 1, STILL_REFERENCED = 2 }; /* replies of XDELEX */
-
-static void cmd_xdelex(struct call *call)
-{
-    struct entry *entry;
-    enum refs refs = REFS_KEEP;
-    int first;
-    int ids = arg_refs(call, 2, &refs) ? 3 : 2;
-    if (!arg_counted_ids(call, ids, &first)) return;
-    if (!find_typed(call, 1, TYPE_STREAM, &entry)) return;
-    resp_array(call->out, (size_t)(call->argc - first));
-    for (int i = first; i < call->argc; i++) {
-        struct stream_id id = stream_id_of(call, i);
-        int reply = ABSENT;
-        if (entry != NULL && stream_has(entry->object.stream, id)) {
-            bool keeps = refs == REFS_ACKED && stream_is_referenced(entry->object.stream, id);
-            reply = keeps ? STILL_REFERENCED : REMOVED;
-            if (!keeps) stream_drop_entry(call, entry, id, refs);
-        }
-        resp_integer(call->out, reply);
-    }
-}
-
-struct set_id {
-    struct stream_id last, max_deleted; /* max_deleted 0-0: not given */
-    int64_t added;                      /* -1: not given */
-};
-
-/* Parses last-id [ENTRIESADDED n] [MAXDELETEDID id] from argument 2 on. */
-static bool parse_set_id(struct call *call, struct set_id *set)
-{
-    *set = (struct set_id){ .added = -1 };
-    if (!arg_stream_id(call, 2, 0, &set->last)) return false;
-    for (int i = 3; i < call->argc; i += 2) {
-        enum error error = ERROR_COUNT;
-        if (i + 1 < call->argc && arg_is(call, i, "ENTRIESADDED")) {
-            if (!arg_int64(call, i + 1, &set->added)) return false;
-            if (set->added < 0) error = ERR_XSETID_NEGATIVE;
-        } else if (i + 1 < call->argc && arg_is(call, i, "MAXDELETEDID")) {
-            if (!arg_stream_id(call, i + 1, 0, &set->max_deleted)) return false;
-            if (stream_id_before(set->last, set->max_deleted)) error = ERR_XSETID_DELETED;
-        } else {
-            error = ERR_SYNTAX;
-        }
-        if (error == ERROR_COUNT) continue;
-        return fail(call, error);
-    }
-    return true;
-}
-
 static void cmd_xsetid(struct call *call)
 {
-    struct set_id set;
+    struct stream_id last, top, max_deleted = STREAM_ID_MIN; /* 0-0: not given */
+    int64_t added = -1;                                      /* -1: not given */
     struct entry *entry;
-    if (!parse_set_id(call, &set)) return;
+    if (!arg_stream_id(call, 2, 0, &last)) return;
+    for (int i = 3; i < call->argc; i += 2) {
+        if (i + 1 < call->argc && arg_is(call, i, "ENTRIESADDED")) {
+            if (!arg_int64(call, i + 1, &added)) return;
+            if (fail_if(call, added < 0, ERR_XSETID_NEGATIVE)) return;
+        } else if (i + 1 < call->argc && arg_is(call, i, "MAXDELETEDID")) {
+            if (!arg_stream_id(call, i + 1, 0, &max_deleted)) return;
+            if (fail_if(call, stream_id_before(last, max_deleted), ERR_XSETID_DELETED)) return;
+        } else {
+            fail(call, ERR_SYNTAX);
+            return;
+        }
+    }
     if (!find_typed(call, 1, TYPE_STREAM, &entry)) return;
-    enum error error = entry == NULL ? ERR_NO_KEY : ERROR_COUNT;
-    struct stream_id top;
-    if (entry != NULL && stream_final(entry->object.stream, &top)) {
-        uint64_t count = stream_count(entry->object.stream);
-        if (stream_id_before(set.last, top))
-            error = ERR_XSETID_SMALL;
-        else if (set.added != -1 && count > (uint64_t)set.added)
-            error = ERR_XSETID_ADDED;
+    if (fail_if(call, entry == NULL, ERR_NO_KEY)) return;
+    const struct stream *stream = entry->object.stream;
+    if (stream_final(stream, &top)) {
+        bool too_few = added != -1 && stream_count(stream) > (uint64_t)added;
+        if (fail_if(call, stream_id_before(last, top), ERR_XSETID_SMALL)) return;
+        if (fail_if(call, too_few, ERR_XSETID_ADDED)) return;
     }
-    if (error != ERROR_COUNT) {
-        fail(call, error);
-        return;
-    }
-    struct stream_marks marks = stream_marks(entry->object.stream);
-    marks.last = set.last;
-    if (set.added != -1) marks.added = (uint64_t)set.added;
-    if (!stream_id_equal(set.max_deleted, STREAM_ID_MIN)) marks.max_deleted = set.max_deleted;
+    struct stream_marks marks = stream_marks(stream);
+    marks.last = last;
+    if (added != -1) marks.added = (uint64_t)added;
+    if (!stream_id_equal(max_deleted, STREAM_ID_MIN)) marks.max_deleted = max_deleted;
     txn_stream_set_marks(call->txn, entry, &marks);
     reply_ok(call);
 }
@@ -258,15 +396,6 @@ static const struct command rows[] = {
         .complexity = "O(log(N)) for each ID, where N is the number of entries.",
         .syntax = "key id [id ...]",
         .summary = "Removes entries from a stream. The pending lists of groups keep their IDs."),
-    ROW("XDELEX", cmd_xdelex, -5, WRITE | FAST, .keys = KEY_FIRST, .key_flags = KEY_RW | KEY_DELETE,
-        .since = "8.2.0",
-        .replies = REPLIES("[integer ...]: for each ID 1 if the entry was removed, -1 if there is "
-                           "none, 2 if a group still needs it (ACKED)"),
-        .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_STREAM_ID, ERR_IDS_NUMBER, ERR_IDS_COUNT),
-        .complexity = "O(log(N)) for each ID and group, where N is the number of entries.",
-        .syntax = "key [KEEPREF | DELREF | ACKED] IDS numids id [id ...]",
-        .summary = "Removes entries from a stream, and on request from the pending lists of all "
-                   "groups, or only entries that no group needs any more."),
     ROW("XSETID", cmd_xsetid, -3, WRITE | GROWS | FAST, .keys = KEY_FIRST,
         .key_flags = KEY_RW | KEY_UPDATE, .since = "5.0.0",
         .replies = REPLIES("OK: the last ID was set"),
@@ -276,6 +405,46 @@ static const struct command rows[] = {
         .complexity = "O(1)",
         .syntax = "key last-id [ENTRIESADDED entries-added] [MAXDELETEDID max-deleted-id]",
         .summary = "Sets the last ID of a stream, which the IDs of new entries must exceed."),
+    ROW("XLEN", cmd_xlen, 2, READONLY | FAST, .keys = KEY_FIRST, .key_flags = KEY_RO,
+        .since = "5.0.0", .replies = REPLIES("integer: the number of entries"),
+        .errors = ERRORS(ERR_WRONGTYPE), .complexity = "O(1)", .syntax = "key",
+        .summary = "Returns the number of entries in a stream."),
+    ROW("XRANGE", reply_range, -4, READONLY, .variant = false, .keys = KEY_FIRST,
+        .key_flags = KEY_RO | KEY_ACCESS, .since = "5.0.0",
+        .replies =
+            REPLIES("[[bulk [bulk ...]] ...]: entries: their IDs, and their fields and values",
+                    "null-array: the count is 0 or less"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_STREAM_ID, ERR_INTERVAL_START,
+                         ERR_INTERVAL_END, ERR_NOT_INTEGER),
+        .complexity = "O(log(N)+M) where N is the number of entries and M the number returned.",
+        .syntax = "key start end [COUNT count]",
+        .summary = "Returns the entries of a stream whose IDs are in an interval."),
+    ROW("XREVRANGE", reply_range, -4, READONLY, .variant = true, .keys = KEY_FIRST,
+        .key_flags = KEY_RO | KEY_ACCESS, .since = "5.0.0",
+        .replies =
+            REPLIES("[[bulk [bulk ...]] ...]: entries: their IDs, and their fields and values",
+                    "null-array: the count is 0 or less"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_STREAM_ID, ERR_INTERVAL_START,
+                         ERR_INTERVAL_END, ERR_NOT_INTEGER),
+        .complexity = "O(log(N)+M) where N is the number of entries and M the number returned.",
+        .syntax = "key end start [COUNT count]",
+        .summary = "Returns the entries of a stream whose IDs are in an interval, last first."),
+    ROW("XCFGSET", cmd_xcfgset, -2, WRITE | FAST, .keys = KEY_FIRST,
+        .key_flags = KEY_RW | KEY_UPDATE, .since = "8.6.0", .replies = REPLIES("OK: it was set"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_NO_KEY, ERR_XCFGSET_NONE,
+                         ERR_IDMP_DURATION, ERR_IDMP_MAXSIZE),
+        .complexity = "O(1), and O(N) where N is the number of entries that are forgotten.",
+        .syntax = "key [IDMP-DURATION seconds] [IDMP-MAXSIZE count]",
+        .summary = "Sets how long a stream remembers entries that XADD with IDMP or IDMPAUTO has "
+                   "added (default: 100 seconds), and how many for each producer (100). A change "
+                   "forgets all of them."),
+    ROW("XIDMPRECORD", cmd_xidmprecord, 5, WRITE | GROWS | FAST, .keys = KEY_FIRST,
+        .key_flags = KEY_RW | KEY_UPDATE, .since = "8.6.0",
+        .replies = REPLIES("OK: it is remembered"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_NO_KEY, ERR_STREAM_ID), .complexity = "O(1)",
+        .syntax = "key producer-id idempotent-id id",
+        .summary =
+            "Records that XADD with IDMP has added an entry. Used by replication and journals."),
 };
 
 const struct command_group stream_commands = COMMAND_GROUP("stream", rows);

@@ -51,12 +51,7 @@ static bool need_target(struct call *call, struct group_target *target)
                  call->argv[2].data);
 }
 
-/* Is the argument "$", which stands for the last ID of the stream? */
-static bool is_last(const struct call *call, int i)
-{
-    return call->argv[i].len == 1 && call->argv[i].data[0] == '$';
-}
-
+/* Returns the last ID of the stream, which "$" stands for. */
 static struct stream_id last_id(const struct entry *entry)
 {
     return entry != NULL ? stream_marks(entry->object.stream).last : STREAM_ID_MIN;
@@ -77,7 +72,7 @@ static void cmd_xgroup_create(struct call *call)
         return;
     }
     position = (struct group_position){ last_id(target.entry), options.read };
-    if (!is_last(call, 4) && !arg_stream_id(call, 4, 0, &position.last)) return;
+    if (!arg_is(call, 4, "$") && !arg_stream_id(call, 4, 0, &position.last)) return;
     struct entry *entry = entry_or_new(call, 2, target.entry, TYPE_STREAM);
     if (fail_if(call, group_find(stream_groups(entry->object.stream), call->argv[3]) != NULL,
                 ERR_BUSYGROUP))
@@ -98,7 +93,7 @@ static void cmd_xgroup_setid(struct call *call)
         return;
     }
     position = (struct group_position){ last_id(target.entry), options.read };
-    if (!is_last(call, 4) && !arg_stream_id_or_end(call, 4, &position.last)) return;
+    if (!arg_is(call, 4, "$") && !arg_stream_id_or_end(call, 4, &position.last)) return;
     txn_group_set_position(call->txn, target.entry, target.group, &position, EVENT_XGROUP_SETID);
     reply_ok(call);
 }

@@ -113,32 +113,6 @@ static void reply_full_pending(struct call *call, const struct stream_group *gro
     }
 }
 
-/* Replies with a group, for XINFO STREAM FULL. Redis 7.0 has no released entries, so their count is
- * shown only if there are any. */
-static void reply_full_group(struct call *call, const struct stream *stream,
-                             const struct stream_group *group, int64_t limit)
-{
-    struct group_position position = group_position(group);
-    size_t released = group_count_released(group);
-    resp_map(call->out, released > 0 ? 8 : 7);
-    name_bytes(call, "name", group_name(group));
-    name_id(call, "last-delivered-id", position.last);
-    name_known(call, "entries-read", position.read, GROUP_READ_UNKNOWN);
-    name_known(call, "lag", stream_lag(stream, group), STREAM_LAG_UNKNOWN);
-    reply_named_integer(call, "pel-count", (int64_t)group_count_pending(group));
-    if (released > 0) reply_named_integer(call, "nacked-count", (int64_t)released);
-    reply_full_pending(call, group, NULL, limit);
-    resp_bulk_text(call->out, "consumers");
-    resp_array(call->out, group_count_consumers(group));
-    for (struct stream_consumer *c = NULL; (c = consumer_next(group, c)) != NULL;) {
-        resp_map(call->out, 4);
-        name_bytes(call, "name", consumer_name(c));
-        reply_named_integer(call, "seen-time", consumer_seen_at(c));
-        reply_named_integer(call, "pel-count", (int64_t)consumer_pending(c));
-        reply_full_pending(call, group, c, limit);
-    }
-}
-
 static void reply_full(struct call *call, const struct stream *stream, int64_t limit)
 {
     const struct stream_groups *groups = stream_groups(stream);
@@ -155,8 +129,28 @@ static void reply_full(struct call *call, const struct stream *stream, int64_t l
         reply_stream_entry(call->out, &entry);
     resp_bulk_text(call->out, "groups");
     resp_array(call->out, stream_groups_count(groups));
-    for (struct stream_group *group = NULL; (group = group_next(groups, group)) != NULL;)
-        reply_full_group(call, stream, group, limit);
+    for (struct stream_group *group = NULL; (group = group_next(groups, group)) != NULL;) {
+        /* Redis 7.0 has no released entries, so their count is shown only if there are any. */
+        struct group_position position = group_position(group);
+        size_t released = group_count_released(group);
+        resp_map(call->out, released > 0 ? 8 : 7);
+        name_bytes(call, "name", group_name(group));
+        name_id(call, "last-delivered-id", position.last);
+        name_known(call, "entries-read", position.read, GROUP_READ_UNKNOWN);
+        name_known(call, "lag", stream_lag(stream, group), STREAM_LAG_UNKNOWN);
+        reply_named_integer(call, "pel-count", (int64_t)group_count_pending(group));
+        if (released > 0) reply_named_integer(call, "nacked-count", (int64_t)released);
+        reply_full_pending(call, group, NULL, limit);
+        resp_bulk_text(call->out, "consumers");
+        resp_array(call->out, group_count_consumers(group));
+        for (struct stream_consumer *c = NULL; (c = consumer_next(group, c)) != NULL;) {
+            resp_map(call->out, 4);
+            name_bytes(call, "name", consumer_name(c));
+            reply_named_integer(call, "seen-time", consumer_seen_at(c));
+            reply_named_integer(call, "pel-count", (int64_t)consumer_pending(c));
+            reply_full_pending(call, group, c, limit);
+        }
+    }
 }
 
 enum { FULL_LIMIT = 10, FULL_ARGS = 4, FULL_COUNT_ARGS = 6 };

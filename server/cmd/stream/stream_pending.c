@@ -1,4 +1,5 @@
-/* stream_pending: commands about the pending entries of a group: XACK, XACKDEL, XNACK, XPENDING. */
+/* stream_pending: commands about the pending entries of a group: XACK, XACKDEL, XNACK, XPENDING;
+ * and XDELEX, which is XACKDEL without a group. */
 #include "server/cmd/stream/stream.h"
 #include "server/cmd/stream/stream_delivery.h"
 #include "server/cmd/stream/stream_trim.h"
@@ -15,26 +16,33 @@ static void cmd_xack(struct call *call)
     resp_integer(call->out, removed);
 }
 
-enum { NOT_PENDING = -1, REMOVED = 1, STILL_REFERENCED = 2 }; /* replies of XACKDEL */
+enum { ABSENT = -1, REMOVED = 1, STILL_REFERENCED = 2 }; /* replies of XDELEX and XACKDEL */
 
+/* XDELEX and XACKDEL. The variant is true for XACKDEL, which names a group, and removes only
+ * entries that are pending there. */
 static void cmd_xackdel(struct call *call)
 {
-    struct group_target target;
+    bool acks = call_variant(call);
+    struct group_target target = { 0 };
     enum refs refs = REFS_KEEP;
-    int first;
-    int ids = arg_refs(call, 3, &refs) ? 4 : 3;
-    if (!arg_counted_ids(call, ids, &first)) return;
-    if (!find_group(call, &target)) return;
+    int first, options = acks ? 3 : 2;
+    if (!arg_counted_ids(call, options + arg_refs(call, options, &refs), &first)) return;
+    if (!(acks ? find_group(call, &target) : find_typed(call, 1, TYPE_STREAM, &target.entry)))
+        return;
     resp_array(call->out, (size_t)(call->argc - first));
     for (int i = first; i < call->argc; i++) {
         struct stream_id id = stream_id_of(call, i);
+        struct entry *entry = target.entry;
         int reply = REMOVED;
-        if (target.group == NULL || !txn_pending_remove(call->txn, target.entry, target.group, id))
-            reply = NOT_PENDING;
-        else if (refs == REFS_ACKED && stream_is_referenced(target.entry->object.stream, id))
+        if (acks ? target.group == NULL || !txn_pending_remove(call->txn, entry, target.group, id)
+                 : entry == NULL || !stream_has(entry->object.stream, id)) {
+            reply = ABSENT;
+        } else if (refs == REFS_ACKED && stream_is_referenced(entry->object.stream, id)) {
             reply = STILL_REFERENCED;
-        else
-            stream_drop_entry(call, target.entry, id, refs);
+        } else {
+            if (refs == REFS_DELETE) txn_stream_forget_pending(call->txn, entry, id);
+            txn_stream_remove(call->txn, entry, id);
+        }
         resp_integer(call->out, reply);
     }
 }
@@ -82,26 +90,6 @@ static bool parse_nack_option(struct call *call, int *i, struct nack *nack)
     return nack->force = true;
 }
 
-/* Releases an entry, so that it is pending without a consumer. Returns false if the entry is not
- * pending; with FORCE, one that exists in the stream is then made pending and released. */
-static bool release(struct call *call, const struct group_target *target, const struct nack *nack,
-                    struct stream_id id)
-{
-    struct pending pending = { .id = id };
-    bool forced = nack->force && stream_has(target->entry->object.stream, id);
-    if (!pending_find(target->group, id, &pending) && !forced) return false;
-    pending.consumer = NULL;
-    pending.at = nack->at;
-    if (nack->deliveries >= 0)
-        pending.deliveries = (uint64_t)nack->deliveries;
-    else if (nack->mode == NACK_FATAL)
-        pending.deliveries = INT64_MAX;
-    else if (nack->mode == NACK_SILENT && pending.deliveries > 0)
-        pending.deliveries--;
-    txn_pending_put(call->txn, target->entry, target->group, &pending);
-    return true;
-}
-
 static void cmd_xnack(struct call *call)
 {
     struct nack nack = { .deliveries = -1, .at = call->txn->now };
@@ -114,8 +102,23 @@ static void cmd_xnack(struct call *call)
         if (!parse_nack_option(call, &i, &nack)) return;
     if (fail_if(call, nack.first == 0, ERR_XNACK_NO_IDS)) return;
     if (!need_group(call, &target)) return;
-    for (int i = 0; i < nack.count; i++)
-        released += release(call, &target, &nack, stream_id_of(call, nack.first + i));
+    for (int i = 0; i < nack.count; i++) {
+        /* A released entry is pending without a consumer. With FORCE, an entry that exists but is
+         * not pending becomes so. */
+        struct pending pending = { .id = stream_id_of(call, nack.first + i) };
+        bool forced = nack.force && stream_has(target.entry->object.stream, pending.id);
+        if (!pending_find(target.group, pending.id, &pending) && !forced) continue;
+        pending.consumer = NULL;
+        pending.at = nack.at;
+        if (nack.deliveries >= 0)
+            pending.deliveries = (uint64_t)nack.deliveries;
+        else if (nack.mode == NACK_FATAL)
+            pending.deliveries = INT64_MAX;
+        else if (nack.mode == NACK_SILENT && pending.deliveries > 0)
+            pending.deliveries--;
+        txn_pending_put(call->txn, target.entry, target.group, &pending);
+        released++;
+    }
     resp_integer(call->out, released);
 }
 
@@ -144,49 +147,42 @@ static void reply_summary(struct call *call, const struct stream_group *group)
     }
 }
 
-/* The arguments of XPENDING after the group: [IDLE ms] start end count [consumer]. */
-struct pending_query {
-    int64_t idle, count;
-    struct id_range range;
-    int consumer; /* index of its argument; 0 for all consumers */
-};
-
 enum { SUMMARY_ARGS = 3, QUERY_ARGS_MIN = 6, QUERY_ARGS_IDLE = 8, QUERY_ARGS_MAX = 9 };
 
-static bool parse_query(struct call *call, struct pending_query *query)
+static void cmd_xpending(struct call *call)
 {
-    int at = 3;
-    *query = (struct pending_query){ 0 };
-    bool ok = call->argc >= QUERY_ARGS_MIN && call->argc <= QUERY_ARGS_MAX;
-    if (ok && arg_is(call, 3, "IDLE")) {
-        if (!arg_int64(call, 4, &query->idle)) return false;
-        if (query->idle < 0) query->idle = 0;
-        ok = call->argc >= QUERY_ARGS_IDLE;
-        at += 2;
+    struct group_target target;
+    if (call->argc == SUMMARY_ARGS) {
+        if (need_group(call, &target)) reply_summary(call, target.group);
+        return;
     }
-    if (!ok) return fail(call, ERR_SYNTAX);
-    if (!arg_int64(call, at + 2, &query->count)) return false;
-    if (query->count < 0) query->count = 0;
-    if (at + 3 < call->argc) query->consumer = at + 3;
-    return arg_id_range(call, at, at + 1, &query->range);
-}
 
-/* Replies with the entries that match. They are collected in a buffer first, because the reply
- * begins with their number. */
-static void reply_query(struct call *call, const struct stream_group *group,
-                        const struct pending_query *query, const struct stream_consumer *consumer)
-{
-    struct pending_filter filter = claim_filter(call, query->idle);
-    filter.from = query->range.from;
-    filter.to = query->range.to;
-    filter.consumer = consumer;
-    filter.by_time = query->idle > 0;
+    /* After the group: [IDLE ms] start end count [consumer]. */
+    int64_t idle = 0, limit;
+    struct id_range range;
+    bool ok = call->argc >= QUERY_ARGS_MIN && call->argc <= QUERY_ARGS_MAX;
+    bool by_idle = ok && arg_is(call, 3, "IDLE");
+    int at = by_idle ? 5 : 3; /* the argument of start */
+    if (by_idle && !arg_int64(call, 4, &idle)) return;
+    if (fail_if(call, !ok || (by_idle && call->argc < QUERY_ARGS_IDLE), ERR_SYNTAX)) return;
+    if (!arg_int64(call, at + 2, &limit) || !arg_id_range(call, at, at + 1, &range)) return;
+    if (!need_group(call, &target)) return;
+
+    struct pending_filter filter = claim_filter(call, idle > 0 ? idle : 0);
+    filter.from = range.from;
+    filter.to = range.to;
+    filter.by_time = idle > 0;
+    if (at + 3 < call->argc) {
+        filter.consumer = consumer_find(target.group, call->argv[at + 3]);
+        if (filter.consumer == NULL) limit = 0;
+    }
+    /* The entries are collected in a buffer first, because the reply begins with their number. */
     struct outbuf collected;
     struct pending pending;
     int64_t count = 0;
     outbuf_init(&collected);
     struct resp_writer out = resp_writer_to(call->out, &collected);
-    while (count < query->count && pending_next(group, &filter, &pending)) {
+    while (count < limit && pending_next(target.group, &filter, &pending)) {
         struct bytes name = bytes_of("", 0);
         if (pending.consumer != NULL) name = consumer_name(pending.consumer);
         resp_array(&out, 4);
@@ -202,24 +198,6 @@ static void reply_query(struct call *call, const struct stream_group *group,
     resp_splice(call->out, &collected);
 }
 
-static void cmd_xpending(struct call *call)
-{
-    struct pending_query query = { 0 };
-    struct group_target target;
-    if (call->argc != SUMMARY_ARGS && !parse_query(call, &query)) return;
-    if (!need_group(call, &target)) return;
-    if (call->argc == SUMMARY_ARGS) {
-        reply_summary(call, target.group);
-        return;
-    }
-    const struct stream_consumer *consumer = NULL;
-    if (query.consumer > 0) consumer = consumer_find(target.group, call->argv[query.consumer]);
-    if (query.consumer > 0 && consumer == NULL)
-        resp_array(call->out, 0);
-    else
-        reply_query(call, target.group, &query, consumer);
-}
-
 static const struct command rows[] = {
     ROW("XACK", cmd_xack, -4, WRITE | FAST, .keys = KEY_FIRST, .key_flags = KEY_RW | KEY_UPDATE,
         .since = "5.0.0", .replies = REPLIES("integer: the number of entries that were pending"),
@@ -227,7 +205,16 @@ static const struct command rows[] = {
         .complexity = "O(log(N)) for each ID, where N is the number of pending entries.",
         .syntax = "key group id [id ...]",
         .summary = "Acknowledges entries, so that they are no longer pending in a group."),
-    ROW("XACKDEL", cmd_xackdel, -6, WRITE | FAST, .keys = KEY_FIRST,
+    ROW("XDELEX", cmd_xackdel, -5, WRITE | FAST, .variant = false, .keys = KEY_FIRST,
+        .key_flags = KEY_RW | KEY_DELETE, .since = "8.2.0",
+        .replies = REPLIES("[integer ...]: for each ID 1 if the entry was removed, -1 if there is "
+                           "none, 2 if a group still needs it (ACKED)"),
+        .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_STREAM_ID, ERR_IDS_NUMBER, ERR_IDS_COUNT),
+        .complexity = "O(log(N)) for each ID and group, where N is the number of entries.",
+        .syntax = "key [KEEPREF | DELREF | ACKED] IDS numids id [id ...]",
+        .summary = "Removes entries from a stream, and on request from the pending lists of all "
+                   "groups, or only entries that no group needs any more."),
+    ROW("XACKDEL", cmd_xackdel, -6, WRITE | FAST, .variant = true, .keys = KEY_FIRST,
         .key_flags = KEY_RW | KEY_DELETE, .since = "8.2.0",
         .replies = REPLIES("[integer ...]: for each ID 1 if it was acknowledged and the entry "
                            "removed, -1 if it was not pending, 2 if another group still needs the "

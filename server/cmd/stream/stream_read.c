@@ -20,11 +20,6 @@ struct read_args {
     int first, streams; /* the argument of the first key, and the number of keys */
 };
 
-static bool is_word(struct bytes text, char c)
-{
-    return text.len == 1 && text.data[0] == c;
-}
-
 static bool parse_limit(struct call *call, int i, int64_t *limit, enum error error)
 {
     if (!arg_int64_or(call, i, limit, error)) return false;
@@ -105,11 +100,11 @@ static bool parse_read_id(struct call *call, const struct read_args *args, int i
 {
     int at = args->first + args->streams + i;
     bool is_group = args->group > 0;
-    if (is_word(call->argv[at], '$')) {
+    if (arg_is(call, at, "$")) {
         *id = entry != NULL ? stream_marks(entry->object.stream).last : STREAM_ID_MIN;
         return !is_group || fail(call, ERR_XREADGROUP_LAST);
     }
-    if (is_word(call->argv[at], '>')) {
+    if (arg_is(call, at, ">")) {
         *id = STREAM_ID_MAX;
         return is_group || fail(call, ERR_XREAD_NEW);
     }
@@ -321,27 +316,6 @@ static size_t reply_served(struct call *call, struct reading *reading, size_t se
     return count;
 }
 
-/* Returns a copy of the arguments in which each "$" is the stream's present last ID, or NULL if
- * there is no "$". Without this, a run after blocking would take "$" for the last ID of that time,
- * and miss the entry that woke it. The caller frees the copy. */
-static struct bytes *resolve_last(const struct call *call, const struct reading *reading)
-{
-    int ids = reading->args.first + reading->args.streams, found = 0;
-    for (int i = ids; i < call->argc; i++)
-        found += call->argv[i].len == 1 && call->argv[i].data[0] == '$';
-    if (found == 0) return NULL;
-    size_t views = (size_t)call->argc * sizeof(struct bytes);
-    struct bytes *argv = mem_alloc(views + (size_t)found * STREAM_ID_CHARS);
-    char *text = (char *)argv + views;
-    for (int i = 0; i < call->argc; i++) {
-        argv[i] = call->argv[i];
-        if (i < ids || argv[i].len != 1 || argv[i].data[0] != '$') continue;
-        argv[i] = bytes_of(text, stream_id_print(text, reading->streams[i - ids].after));
-        text += STREAM_ID_CHARS;
-    }
-    return argv;
-}
-
 /* Blocks the client. `again` is the next instant at which an entry can be claimed, or NEVER. */
 static void block_reading(struct call *call, const struct reading *reading, msec again)
 {
@@ -358,7 +332,23 @@ static void block_reading(struct call *call, const struct reading *reading, msec
         .or_gone = args->group > 0,
         .or_claims = args->claim >= 0,
     };
-    if (call->block != NULL && call->ready == NULL) block.argv = resolve_last(call, reading);
+    /* If there is a "$", the command runs again with a copy of its arguments in which each "$" is
+     * the stream's present last ID. Otherwise that run would take "$" for the last ID of its time,
+     * and miss the entry that woke it. */
+    int ids = args->first + args->streams, found = 0;
+    for (int i = ids; i < call->argc; i++)
+        found += arg_is(call, i, "$");
+    if (call->block != NULL && call->ready == NULL && found > 0) {
+        size_t views = (size_t)call->argc * sizeof(struct bytes);
+        block.argv = mem_alloc(views + (size_t)found * STREAM_ID_CHARS);
+        char *text = (char *)block.argv + views;
+        for (int i = 0; i < call->argc; i++) {
+            block.argv[i] = call->argv[i];
+            if (i < ids || !arg_is(call, i, "$")) continue;
+            block.argv[i] = bytes_of(text, stream_id_print(text, reading->streams[i - ids].after));
+            text += STREAM_ID_CHARS;
+        }
+    }
     block_on(call, &block);
 }
 

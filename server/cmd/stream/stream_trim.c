@@ -13,18 +13,13 @@ static bool parse_not_negative(struct call *call, int i, int64_t *value, enum er
     return fail(call, negative);
 }
 
-static bool is_char(const struct call *call, int i, char c)
-{
-    return call->argv[i].len == 1 && call->argv[i].data[0] == c;
-}
-
 /* MAXLEN or MINID [=|~] threshold */
 static bool parse_strategy(struct call *call, int *i, struct trim *trim, enum trim_by by)
 {
     if (trim->by != TRIM_NOT) return fail(call, ERR_TRIM_BOTH);
     int at = *i + 1;
-    trim->approximate = at + 1 < call->argc && is_char(call, at, '~');
-    if (trim->approximate || (at + 1 < call->argc && is_char(call, at, '='))) at++;
+    trim->approximate = at + 1 < call->argc && arg_is(call, at, "~");
+    if (trim->approximate || (at + 1 < call->argc && arg_is(call, at, "="))) at++;
     *i = at + 1;
     trim->by = by;
     if (by == TRIM_MINID) return arg_stream_id(call, at, 0, &trim->minid);
@@ -43,11 +38,10 @@ bool trim_parse_option(struct call *call, int *i, struct trim *trim, bool *known
         return parse_not_negative(call, *i - 1, &trim->limit, ERR_TRIM_LIMIT);
     }
     if (arg_refs(call, *i, &trim->refs)) {
-        if (trim->has_refs) fail(call, ERR_SYNTAX);
-        bool ok = !trim->has_refs;
+        if (trim->has_refs) return fail(call, ERR_SYNTAX);
         trim->has_refs = true;
         ++*i;
-        return ok;
+        return true;
     }
     *known = false;
     return true;
@@ -85,12 +79,6 @@ bool stream_is_referenced(const struct stream *stream, struct stream_id id)
         if (pending_find(group, id, &pending)) return true;
     }
     return false;
-}
-
-bool stream_drop_entry(struct call *call, struct entry *entry, struct stream_id id, enum refs refs)
-{
-    if (refs == REFS_DELETE) txn_stream_forget_pending(call->txn, entry, id);
-    return txn_stream_remove(call->txn, entry, id);
 }
 
 /* Removes up to `count` entries to which no group refers, and skips the others. An exact MAXLEN

@@ -1,6 +1,5 @@
 /* stream_trim: the options with which XADD and XTRIM trim a stream (MAXLEN, MINID, LIMIT), and the
- * trimming. Also removes one entry together with references to it in groups, for XDELEX and
- * XACKDEL. */
+ * trimming. */
 #pragma once
 
 #include "server/cmd/stream/stream_args.h"
@@ -29,6 +28,3 @@ size_t trim_run(struct call *call, struct entry *entry, const struct trim *trim)
 
 /* Does a group still need the entry, because it is pending or not yet delivered? */
 bool stream_is_referenced(const struct stream *stream, struct stream_id id);
-/* Removes the entry; with REFS_DELETE, also removes it from the pending entries of all groups.
- * Returns false if there is no such entry. */
-bool stream_drop_entry(struct call *call, struct entry *entry, struct stream_id id, enum refs refs);
