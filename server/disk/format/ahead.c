@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "server/disk/effect/request.h"
+#include "store/base/ensure.h"
 #include "store/mem/mem.h"
 
 enum {
@@ -22,10 +23,10 @@ enum {
     TEXTS = 4,
     BLOCKS = 4, /* blocks of a copy in memory: neither thread waits for the other after each one */
     TEXT = 2 * SNAPSHOT_BLOCK,
-    USEC = 1000 * 1000,          /* microseconds in a second */
-    RECORD_MOST = TEXT,          /* a longer record is left to the main thread */
-    TEXT_KEPT = 4 * 1024 * 1024, /* a larger text is shrunk after its command */
-    THREAD_NEEDS = 64 * 1024,    /* as in file_job.c */
+    USEC = 1000 * 1000,           /* microseconds in a second */
+    RECORD_MOST = TEXT,           /* a longer record is left to the main thread */
+    TEXT_LARGE = 4 * 1024 * 1024, /* only one text may be larger */
+    THREAD_NEEDS = 64 * 1024,     /* as in file_job.c */
 };
 
 struct text {
@@ -54,6 +55,7 @@ struct ahead {
     /* Only the reading thread uses these, and the main thread while `resized` is set. */
     struct parser parser;
     struct request_progress measured; /* progress in a command that is longer than its text */
+    size_t needed;                    /* bytes that this command has at least; 0: not known */
     struct text texts[TEXTS];
     unsigned current; /* index in texts */
 
@@ -111,29 +113,46 @@ static void pass_part(struct ahead *ahead)
     pthread_mutex_unlock(&ahead->lock);
 }
 
+/* Enlarges a text for `wanted` bytes: to the size of its command and of what may follow in the last
+ * block, if that is known and at most four times as much; otherwise to twice its size. Only one
+ * text is ever large: another one must first be released, and then hands its memory over. Returns
+ * false if the thread must stop. */
+static bool enlarge(struct ahead *ahead, struct text *text, size_t wanted)
+{
+    size_t cap = wanted > 2 * text->cap ? wanted : 2 * text->cap;
+    size_t known = ahead->needed + SNAPSHOT_BLOCK;
+    if (known >= wanted && known / 4 <= wanted) cap = known;
+    for (struct text *large = ahead->texts; large < ahead->texts + TEXTS; large++) {
+        if (cap <= TEXT_LARGE || large == text || large->cap <= TEXT_LARGE) continue;
+        if (!await_release(ahead, large->used_by)) return false;
+        struct text small = *text;
+        text->data = memcpy(large->data, text->data, text->len);
+        text->cap = large->cap;
+        large->data = small.data;
+        large->cap = small.cap;
+    }
+    return text->cap >= cap || await_room(ahead, text, cap);
+}
+
 /* Adds a block to a text that can be parsed: to the current text if that contains only the
  * beginning of a command; otherwise to the next one, into which the unparsed rest of the current
  * text is copied first. Returns NULL if the thread must stop. */
 static struct text *take_block(struct ahead *ahead, const char *data, size_t len)
 {
     struct text *text = &ahead->texts[ahead->current];
-    struct bytes rest = bytes_of(text->data + text->parsed, text->len - text->parsed);
-    size_t wanted = rest.len + len;
     if (text->parsed > 0) {
+        /* What is parsed ends in the last block, so the rest is shorter than a block. */
+        struct bytes rest = bytes_of(text->data + text->parsed, text->len - text->parsed);
         ahead->current = (ahead->current + 1) % TEXTS;
         text = &ahead->texts[ahead->current];
         if (!await_release(ahead, text->used_by)) return NULL;
-        text->len = text->parsed = 0;
-        if (text->cap > TEXT_KEPT && wanted <= TEXT && !await_room(ahead, text, TEXT)) return NULL;
-    }
-    if (wanted > text->cap) {
-        size_t more = wanted > 2 * text->cap ? wanted : 2 * text->cap;
-        if (!await_room(ahead, text, more)) return NULL;
-    }
-    if (text->len == 0 && rest.len > 0) {
+        ensure(rest.len < SNAPSHOT_BLOCK, "%zu bytes are not parsed", rest.len);
         memcpy(text->data, rest.data, rest.len);
         text->len = rest.len;
+        text->parsed = 0;
     }
+    size_t wanted = text->len + len;
+    if (wanted > text->cap && !enlarge(ahead, text, wanted)) return NULL;
     memcpy(text->data + text->len, data, len);
     text->len += len;
     return text;
@@ -149,6 +168,7 @@ static bool pass_block(struct ahead *ahead, uint64_t begin, uint64_t end, const 
     bool is_beginning =
         text->data[0] == '*' &&
         request_measure_on(&ahead->measured, text->data, text->len, &size) == REQUEST_PARTIAL;
+    ahead->needed = is_beginning ? size : 0;
     for (bool is_full = !is_beginning; is_full;) {
         struct ahead_part *part = next_part(ahead);
         if (part == NULL) return false;

@@ -10,7 +10,7 @@
  * texts ahead. A text is used again once the parts that point into it have been released. The
  * thread never calls mem, which is single-threaded: everything is allocated before the thread
  * starts, and if a command is longer than a text, the thread asks the main thread to enlarge the
- * text.
+ * text. At most one text is longer than 4 MiB.
  *
  * Of a journal the thread accepts only good records. At anything else it stops, and the main thread
  * reads and judges what follows (replay_records.c). */

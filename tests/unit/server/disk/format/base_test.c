@@ -401,6 +401,27 @@ START_TEST(commands_of_any_size_are_read_ahead)
 }
 END_TEST
 
+/* Beside the data, a start needs the text of the longest value, which grows by copying. */
+START_TEST(only_one_large_command_is_in_memory)
+{
+    const size_t longest = 16 << 20, fixed = 8 << 20;
+    struct buffer text = { 0 };
+    struct base_load load;
+    disk_world_begin();
+    for (unsigned key = 0; key < 8; key++)
+        append_set(&text, key, longest - key);
+    write_text(&text, &packed);
+    buffer_drop(&text);
+    struct store *store = store_new(DATABASES);
+    mem_reset_peak();
+    ck_assert(load_into(store, true, &load));
+    ck_assert_uint_eq(store_count(store), 8);
+    ck_assert_uint_lt(mem_peak(), mem_used() + 2 * longest + fixed);
+    store_free(store);
+    disk_world_end();
+}
+END_TEST
+
 #define BLOCK(key, count)                                                                          \
     "*6\r\n$8\r\nX.XBLOCK\r\n$7\r\n" key "\r\n$3\r\n7-1\r\n$1\r\n" count                           \
     "\r\n$3\r\n\x01\x01n\r\n$3\r\n\x08\x01v\r\n"
@@ -443,6 +464,7 @@ Suite *test_suite(void)
                                    large_data_are_restored_from_a_base,
                                    entries_of_a_stream_are_in_a_base_as_blocks,
                                    commands_of_any_size_are_read_ahead,
+                                   only_one_large_command_is_in_memory,
                                    errors_behind_good_commands_are_the_same_ahead,
                                    a_base_and_the_segment_after_it_are_the_data,
                                    base_with_a_flipped_bit_is_refused_with_its_offset,
