@@ -57,76 +57,53 @@ int backlog_file_write(const char *path, const struct stream_position *position,
     return out.error;
 }
 
-struct input {
-    int fd;
-    uint64_t size, bytes_at; /* size of the file; offset of the stream's bytes in it */
-    uint32_t sum;            /* checksum of everything before bytes_at */
-    struct position_marks end;
-};
-
-static bool read_exactly(const struct input *in, void *to, size_t len, uint64_t at)
-{
-    size_t got;
-    return disk_read(in->fd, to, len, at, &got) == 0 && got == len;
-}
-
-/* Appends the bytes before `position` to the backlog. Returns false if they are damaged. */
-static bool read_bytes(struct input *in, const struct stream_position *position,
-                       struct backlog *backlog)
+/* Reads the bytes of the stream up to `position`, which is the end of the data, and ignores later
+ * bytes: after a crash the data may end earlier than the stream in the file. Returns false if the
+ * file lacks these bytes or is damaged. */
+static bool read_open(int fd, const struct stream_position *position, struct backlog *backlog)
 {
     char piece[PIECE];
-    uint32_t wanted;
-    uint64_t at = in->bytes_at, end = in->size - RECORD_SUM_LINE;
-    while (at < end) {
-        size_t len = end - at < PIECE ? (size_t)(end - at) : PIECE;
-        if (!read_exactly(in, piece, len, at)) return false;
-        in->sum = crc32c(in->sum, piece, len);
-        uint64_t room = position->offset - backlog_end(backlog);
-        backlog_append(backlog, piece, len < room ? len : (size_t)room);
-        at += len;
-    }
-    return read_exactly(in, piece, RECORD_SUM_LINE, end) && record_parse_sum(piece, &wanted) &&
-           wanted == in->sum;
-}
-
-/* Reads the bytes of the stream up to `position`, which is the end of the data, and ignores later
- * bytes: after a crash the data may end earlier than the stream in the file. */
-static bool read_open(struct input *in, const struct stream_position *position,
-                      struct backlog *backlog)
-{
-    char head[HEAD_MAX];
     struct stat status;
+    struct position_marks marks = { .known = false };
     size_t got;
-    if (fstat(in->fd, &status) != 0) return false;
-    in->size = (uint64_t)status.st_size;
-    if (disk_read(in->fd, head, sizeof(head), 0, &got) != 0 || got <= FIRST_LINE ||
-        memcmp(head, BACKLOG_FIRST_LINE, FIRST_LINE) != 0)
+    if (fstat(fd, &status) != 0 || disk_read(fd, piece, HEAD_MAX, 0, &got) != 0 ||
+        got <= FIRST_LINE || memcmp(piece, BACKLOG_FIRST_LINE, FIRST_LINE) != 0)
         return false;
-    const char *mark = head + FIRST_LINE, *end = memchr(mark, '\n', got - FIRST_LINE);
-    if (end == NULL || !position_marks_read(&in->end, mark, (size_t)(end + 1 - mark))) return false;
-    in->bytes_at = (uint64_t)(end + 1 - head);
-    in->sum = crc32c(0, head, in->bytes_at);
-    if (in->size < in->bytes_at + RECORD_SUM_LINE) return false;
+    const char *mark = piece + FIRST_LINE, *mark_end = memchr(mark, '\n', got - FIRST_LINE);
+    if (mark_end == NULL || !position_marks_read(&marks, mark, (size_t)(mark_end + 1 - mark)))
+        return false;
+    uint64_t size = (uint64_t)status.st_size, at = (uint64_t)(mark_end + 1 - piece);
+    if (size < at + RECORD_SUM_LINE) return false;
 
-    const struct stream_position *last = &in->end.last;
-    uint64_t len = in->size - RECORD_SUM_LINE - in->bytes_at;
+    const struct stream_position *last = &marks.last;
+    uint64_t end = size - RECORD_SUM_LINE, len = end - at;
     if (strcasecmp(last->history.id, position->history.id) != 0 ||
         last->offset < position->offset || len > last->offset ||
         last->offset - len > position->offset)
         return false;
+    uint32_t wanted, sum = crc32c(0, piece, at);
+    bool good = true;
     backlog_restart(backlog, last->offset - len);
-    if (read_bytes(in, position, backlog)) return true;
-    backlog_restart(backlog, position->offset);
-    return false;
+    for (; good && at < end; at += got) {
+        size_t next = end - at < PIECE ? (size_t)(end - at) : PIECE;
+        good = disk_read(fd, piece, next, at, &got) == 0 && got == next;
+        sum = crc32c(sum, piece, got);
+        uint64_t room = position->offset - backlog_end(backlog);
+        backlog_append(backlog, piece, got < room ? got : (size_t)room);
+    }
+    good = good && disk_read(fd, piece, RECORD_SUM_LINE, end, &got) == 0 &&
+           got == RECORD_SUM_LINE && record_parse_sum(piece, &wanted) && wanted == sum;
+    if (!good) backlog_restart(backlog, position->offset);
+    return good;
 }
 
 bool backlog_file_read(const char *path, const struct stream_position *position,
                        struct backlog *backlog)
 {
-    struct input in = { .fd = -1 };
-    if (file_kind(path) != FILE_BACKLOG || disk_open_to_read(path, &in.fd) != 0) return false;
-    bool good = read_open(&in, position, backlog);
-    disk_close(in.fd);
+    int fd = -1;
+    if (file_kind(path) != FILE_BACKLOG || disk_open_to_read(path, &fd) != 0) return false;
+    bool good = read_open(fd, position, backlog);
+    disk_close(fd);
     return good;
 }
 
