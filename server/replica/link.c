@@ -227,35 +227,30 @@ static void shake_hands(struct link *link)
     }
 }
 
-static void finish_connect(struct link *link)
-{
-    int error = 0;
-    socklen_t size = sizeof(error);
-    if (getsockopt(link->fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0) error = errno;
-    if (error != 0) {
-        link_fail(link, "can't connect: %s", strerror(error));
-        return;
-    }
-    int on = 1;
-    setsockopt(link->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    setsockopt(link->fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
-    link->connected = true;
-    link->heard_usec = clock_mono_usec();
-    if (link->shakes_hands)
-        shake_hands(link);
-    else
-        begin_handshake(link);
-}
-
 static void on_ready(void *ctx, unsigned what)
 {
     struct link *link = ctx;
-    if (!link->connected)
-        finish_connect(link);
-    else if (link->shakes_hands)
+    if (!link->connected) {
+        int error = 0, on = 1;
+        socklen_t size = sizeof(error);
+        if (getsockopt(link->fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0) error = errno;
+        if (error != 0) {
+            link_fail(link, "can't connect: %s", strerror(error));
+            return;
+        }
+        setsockopt(link->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+        setsockopt(link->fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+        link->connected = true;
+        link->heard_usec = clock_mono_usec();
+        if (link->shakes_hands)
+            shake_hands(link);
+        else
+            begin_handshake(link);
+    } else if (link->shakes_hands) {
         shake_hands(link);
-    else if ((what & LOOP_READ) || link->tls != NULL)
+    } else if ((what & LOOP_READ) || link->tls != NULL) {
         receive(link);
+    }
 }
 
 static void connect_to(struct link *link, const struct addrinfo *list)
