@@ -11,7 +11,7 @@
 #include "server/cmd/cmd.h"
 #include "server/engine/acl/acl.h"
 #include "server/net/tls/tls.h"
-#include "server/replica/replica_commands.h"
+#include "server/replica/replication.h"
 #include "server/script/script.h"
 #include "store/mem/mem.h"
 

@@ -32,7 +32,6 @@
 #include "server/net/client.h"
 #include "server/net/net.h"
 #include "server/net/tls/tls.h"
-#include "server/replica/replica_commands.h"
 #include "server/replica/replication.h"
 #include "server/script/script.h"
 #include "store/base/number.h"

@@ -80,7 +80,7 @@ struct search {
 static void check_replica(void *ctx, const struct replica_info *info)
 {
     struct search *search = ctx;
-    bool online = strcmp(info->state, "online") == 0;
+    bool online = info->is_online;
     bool is_synced = !search->synced || info->synced == 0 || info->synced == search->end;
     bool has_all = info->applied == search->end && is_synced;
     if (info->port == search->port) search->has_port = true;

@@ -275,12 +275,6 @@ enum full_copy_state full_copy_state(const struct full_copy *copy)
     return copy->state;
 }
 
-bool full_copy_same_form(struct full_copy_form a, struct full_copy_form b)
-{
-    return a.reader == b.reader && a.sized == b.sized && a.functions_only == b.functions_only &&
-           a.must_be_whole == b.must_be_whole;
-}
-
 struct full_copy_form full_copy_form(const struct full_copy *copy)
 {
     return copy->form;

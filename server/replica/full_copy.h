@@ -31,8 +31,6 @@ struct full_copy_form {
     bool must_be_whole;
 };
 
-bool full_copy_same_form(struct full_copy_form a, struct full_copy_form b);
-
 struct full_copy;
 
 /* Makes a full_copy in COPY_IDLE. `progress` is called when bytes have arrived or the copy has

@@ -1,5 +1,6 @@
-/* replica_commands: see replica_commands.h. */
-#include "server/replica/replica_commands.h"
+/* replica_commands: the commands of replication: for replicas (PSYNC, SYNC, REPLCONF), for
+ * operators and Sentinel (REPLICAOF, FAILOVER, ROLE), for clients (WAIT, WAITAOF). */
+#include "server/replica/replication.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,7 +11,6 @@
 #include "server/engine/engine.h"
 #include "server/engine/react/blocked.h"
 #include "server/engine/unblock.h"
-#include "server/replica/replication.h"
 #include "server/replica/waits.h"
 #include "store/base/number.h"
 #include "store/mem/mem.h"
@@ -19,29 +19,6 @@
 enum { HOST_LEN_MAX = 255 };
 
 /* ---- FAILOVER -------------------------------------------------------------------------------- */
-
-static bool parse(struct call *call, struct failover_goal *goal)
-{
-    for (int i = 1; i < call->argc; i++) {
-        int left = call->argc - 1 - i;
-        if (arg_is(call, i, "TIMEOUT") && left >= 1 && goal->ttl == 0) {
-            if (!arg_int64(call, ++i, &goal->ttl)) return false;
-            if (goal->ttl <= 0) return fail(call, ERR_FAILOVER_TIMEOUT);
-        } else if (arg_is(call, i, "TO") && left >= 2 && goal->host[0] == '\0') {
-            struct bytes host = call->argv[i + 1];
-            if (!arg_int64(call, i + 2, &goal->port)) return false;
-            /* A name that is too long matches no replica; "" would mean any replica. */
-            if (host.len == 0 || host.len >= sizeof(goal->host)) host = LIT("?");
-            memcpy(goal->host, host.data, host.len);
-            i += 2;
-        } else if (arg_is(call, i, "FORCE") && !goal->force) {
-            goal->force = true;
-        } else {
-            return fail(call, ERR_SYNTAX);
-        }
-    }
-    return true;
-}
 
 /* May a failover to this target begin? If not, *why is the error. */
 static bool may_begin(struct replication *replication, const struct failover_goal *goal,
@@ -141,7 +118,25 @@ static void cmd_failover(struct call *call)
         reply_ok(call);
         return;
     }
-    if (!parse(call, &goal)) return;
+    for (int i = 1; i < call->argc; i++) {
+        int left = call->argc - 1 - i;
+        if (arg_is(call, i, "TIMEOUT") && left >= 1 && goal.ttl == 0) {
+            if (!arg_int64(call, ++i, &goal.ttl)) return;
+            if (fail_if(call, goal.ttl <= 0, ERR_FAILOVER_TIMEOUT)) return;
+        } else if (arg_is(call, i, "TO") && left >= 2 && goal.host[0] == '\0') {
+            struct bytes host = call->argv[i + 1];
+            if (!arg_int64(call, i + 2, &goal.port)) return;
+            /* A name that is too long matches no replica; "" would mean any replica. */
+            if (host.len == 0 || host.len >= sizeof(goal.host)) host = LIT("?");
+            memcpy(goal.host, host.data, host.len);
+            i += 2;
+        } else if (arg_is(call, i, "FORCE") && !goal.force) {
+            goal.force = true;
+        } else {
+            fail(call, ERR_SYNTAX);
+            return;
+        }
+    }
     enum failover_target target = TARGET_ONLINE;
     if (goal.host[0] != '\0') target = failover_target(replication_failover(replication), &goal);
     if (!may_begin(replication, &goal, target, &why))
@@ -154,39 +149,26 @@ static void cmd_failover(struct call *call)
 
 /* ---- replicas -------------------------------------------------------------------------------- */
 
+static bool is_ours(struct replica *replica)
+{
+    return replica != NULL && (replica_options(replica)->abilities & REPLICA_IS_OURS);
+}
+
 /* May this client receive the stream? If not, replies with the error. A replica that asks a second
  * time receives no reply, because that would land inside the stream. */
 static bool may_sync(struct call *call)
 {
     struct replication_report report = replication_report(call->context);
-    const struct replica *replica = call->session->replica;
+    struct replica *replica = call->session->replica;
     if (replica != NULL && replica_has_asked(replica)) return false;
     if (failover_state(replication_failover(call->context)) != FAILOVER_NONE)
         return fail(call, ERR_SYNC_FAILOVER);
-    bool knows_effects =
-        replica == NULL || replica_knows_effects(replica, replication_effects_from(call->context));
-    if (!knows_effects || (report.follows && report.link != LINK_STREAM))
+    /* Only servers like this one are sent the offset at which effects begin. */
+    bool is_late = is_ours(replica) && replica_options(replica)->effects_from !=
+                                           replication_effects_from(call->context);
+    if (is_late || (report.follows && report.link != LINK_STREAM))
         return fail(call, ERR_NO_MASTER_LINK);
     if (call->out->out->len > 0) return fail(call, ERR_SYNC_PENDING);
-    return true;
-}
-
-/* PSYNC id offset FAILOVER: the master hands its role over to this server. The master asks again if
- * the connection was lost before our reply arrived; by then this server is the master. An error
- * would make the old master take its role back, and there would be two masters, so the reply must
- * be the same as to the first request. DIFFERS: Redis refuses, and there are two.
- * (doc/differs.md) */
-static bool take_role(struct call *call, const char *id, int64_t offset)
-{
-    struct replication *replication = call->context;
-    if (call->argc < 4 || !arg_is(call, 3, "FAILOVER")) return true;
-    if (!replication_report(replication).follows) {
-        if (offset > 0 && replication_took_over(replication, id, (uint64_t)offset)) return true;
-        return fail(call, ERR_FAILOVER_MASTER);
-    }
-    if (!bytes_is_word(call->argv[1], replication_history(replication)->id))
-        return fail(call, ERR_FAILOVER_ID);
-    replication_promote(replication);
     return true;
 }
 
@@ -196,17 +178,29 @@ static void cmd_psync(struct call *call)
     char id[HISTORY_ID + 1] = "?";
     if (!arg_int64(call, 2, &offset)) return;
     if (call->argv[1].len == HISTORY_ID) memcpy(id, call->argv[1].data, HISTORY_ID);
-    if (!take_role(call, id, offset) || !may_sync(call)) return;
     struct replication *replication = call->context;
     bool follows = replication_report(replication).follows;
-    const struct replica *replica = call->session->replica;
-    bool is_ours = replica != NULL && replica_is_ours(replica);
+    if (call->argc > 3 && arg_is(call, 3, "FAILOVER")) {
+        /* The master hands its role over to this server. If the connection was lost before our
+         * reply arrived, the master asks again, and this server is the master already. An error
+         * would make the old master take its role back, and there would be two masters, so the
+         * reply must be the same as to the first request. DIFFERS: Redis refuses, and there are
+         * two. (doc/differs.md) */
+        bool took_over = offset > 0 && replication_took_over(replication, id, (uint64_t)offset);
+        if (fail_if(call, !follows && !took_over, ERR_FAILOVER_MASTER)) return;
+        const char *own_id = replication_history(replication)->id;
+        if (fail_if(call, follows && !bytes_is_word(call->argv[1], own_id), ERR_FAILOVER_ID))
+            return;
+        replication_promote(replication);
+        follows = false;
+    }
+    if (!may_sync(call)) return;
     /* Leap here, before the stream begins, so that the replica knows this master's first leap of
      * the fencing tokens (store/tokens.h). A replica that is promoted leaps from the largest token
      * that it knows, and its clock may be behind the master's: without this, it could grant tokens
      * again that the master has granted. REPLCONF can't leap, because a leap changes data, and
      * REPLCONF also runs while a script does. */
-    if (is_ours && !follows) txn_token_reserve(call->txn, 0);
+    if (is_ours(call->session->replica) && !follows) txn_token_reserve(call->txn, 0);
     replication_begin_stream(replication);
     uint64_t from = offset > 0 ? (uint64_t)offset : 0;
     /* After a restart this replica may be behind its own replicas, until the master has sent it
@@ -248,7 +242,7 @@ static void reply_ours(struct call *call, struct replica *replica)
     const struct replication *replication = call->context;
     uint64_t from = replication_effects_from(replication);
     char text[48];
-    replica_set_effects_from(replica, from);
+    replica_options(replica)->effects_from = from;
     if (from == LINK_NO_EFFECTS) {
         reply_ok(call);
     } else if (from <= backlog_begin(replication_backlog(replication))) {
@@ -272,22 +266,22 @@ static void cmd_replconf(struct call *call)
         }
         if (arg_is(call, i, "GETACK")) return;
         struct replica *replica = replicas_of(replication_replicas(replication), call->session);
+        struct replica_options *options = replica_options(replica);
         if (arg_is(call, i, "listening-port")) {
-            if (!arg_int64(call, i + 1, &number)) return;
-            replica_set_port(replica, number);
+            if (!arg_int64(call, i + 1, &options->port)) return;
         } else if (arg_is(call, i, "ip-address")) {
             if (fail_if(call, !replica_set_address(replica, call->argv[i + 1]),
                         ERR_REPLCONF_ADDRESS))
                 return;
         } else if (arg_is(call, i, "capa")) {
-            if (arg_is(call, i + 1, "eof")) replica_add_ability(replica, REPLICA_TAKES_MARK);
-            if (arg_is(call, i + 1, "psync2")) replica_add_ability(replica, REPLICA_CONTINUES);
-            if (arg_is(call, i + 1, "expired")) replica_add_ability(replica, REPLICA_IS_OURS);
+            if (arg_is(call, i + 1, "eof")) options->abilities |= REPLICA_TAKES_MARK;
+            if (arg_is(call, i + 1, "psync2")) options->abilities |= REPLICA_CONTINUES;
+            if (arg_is(call, i + 1, "expired")) options->abilities |= REPLICA_IS_OURS;
             /* Redis does not send its version, but only 8.0 and later have this ability. The
              * ability itself is declined: here the stream follows the copy on the same
              * connection. */
             if (arg_is(call, i + 1, "rdb-channel-repl"))
-                replica_add_ability(replica, REPLICA_READS_REDIS_8);
+                options->abilities |= REPLICA_READS_REDIS_8;
             ours |= arg_is(call, i + 1, "expired");
         } else if (arg_is(call, i, "version")) {
             /* Only Valkey and servers like this one name their version: "9.1.2". */
@@ -295,16 +289,16 @@ static void cmd_replconf(struct call *call)
             const char *dot = version.len > 0 ? memchr(version.data, '.', version.len) : NULL;
             size_t len = dot != NULL ? (size_t)(dot - version.data) : version.len;
             if (number_parse_int64(version.data, len, &number) && number >= 9)
-                replica_add_ability(replica, REPLICA_READS_VALKEY);
+                options->abilities |= REPLICA_READS_VALKEY;
         } else if (arg_is(call, i, "rdb-only")) {
             if (!arg_range(call, i + 1, 0, 1, &number, ERR_NOT_INTEGER)) return;
-            replica_set_copy_only(replica, number != 0);
+            if (!replica_has_asked(replica)) options->copy_only = number != 0;
         } else if (arg_is(call, i, "rdb-filter-only")) {
             if (!arg_is(call, i + 1, "functions")) {
                 failf(call, ERR_REPLCONF_FILTER, arg_width(call, i + 1), call->argv[i + 1].data);
                 return;
             }
-            replica_set_functions_only(replica, true);
+            if (!replica_has_asked(replica)) options->functions_only = true;
         } else {
             failf(call, ERR_REPLCONF, arg_width(call, i), call->argv[i].data);
             return;
@@ -351,13 +345,13 @@ static void cmd_replicaof(struct call *call)
 
 static void count_online(void *ctx, const struct replica_info *info)
 {
-    if (strcmp(info->state, "online") == 0) ++*(size_t *)ctx;
+    if (info->is_online) ++*(size_t *)ctx;
 }
 
 static void reply_replica(void *ctx, const struct replica_info *info)
 {
     struct call *call = ctx;
-    if (strcmp(info->state, "online") != 0) return;
+    if (!info->is_online) return;
     resp_array(call->out, 3);
     resp_bulk_text(call->out, info->address);
     resp_bulk_int64(call->out, info->port);
@@ -393,14 +387,7 @@ static void cmd_role(struct call *call)
 static void wait_for(struct call *call, const struct wait_for *what)
 {
     struct replication *replication = call->context;
-    struct waits *waits = replication_waits(replication);
-    struct waited waited = waits_progress(waits, what);
-    if (waits_is_met(waits, what) || call->block == NULL) {
-        waits_reply(call->out, what, &waited);
-        return;
-    }
-    waits_block(waits, call->session, what);
-    replication_ask(replication);
+    if (waits_begin(replication_waits(replication), call, what)) replication_ask(replication);
 }
 
 static bool parse_wait_time(struct call *call, int i, int64_t *ttl)

@@ -18,25 +18,29 @@ enum { USEC = 1000 * 1000, COPY_A_TURN = 1 << 20 };
 static struct full_copy_form form_for(const struct replica *replica)
 {
     const struct conf *conf = replica->all->w.conf;
-    bool marked = replica->abilities & REPLICA_TAKES_MARK;
-    struct full_copy_form form = { .sized = !marked, .functions_only = replica->functions_only };
-    if (replica->functions_only) return form;
-    if (marked && replica->abilities & REPLICA_IS_OURS)
+    bool marked = replica->options.abilities & REPLICA_TAKES_MARK;
+    struct full_copy_form form = { .sized = !marked,
+                                   .functions_only = replica->options.functions_only };
+    if (replica->options.functions_only) return form;
+    if (marked && replica->options.abilities & REPLICA_IS_OURS)
         form.reader = COPY_FOR_US;
-    else if (marked && replica->abilities & REPLICA_READS_VALKEY)
+    else if (marked && replica->options.abilities & REPLICA_READS_VALKEY)
         form.reader = COPY_FOR_VALKEY_9;
-    else if (marked && replica->abilities & REPLICA_READS_REDIS_8)
+    else if (marked && replica->options.abilities & REPLICA_READS_REDIS_8)
         form.reader = COPY_FOR_REDIS_8;
-    else if (replica->copy_only)
+    else if (replica->options.copy_only)
         form.reader = (enum full_copy_reader)conf->rdb_copy_for;
-    form.must_be_whole = replica->copy_only && form.reader != COPY_FOR_US && !conf->rdb_copy_lossy;
+    form.must_be_whole =
+        replica->options.copy_only && form.reader != COPY_FOR_US && !conf->rdb_copy_lossy;
     return form;
 }
 
 static bool waits_for(const struct replica *replica, struct full_copy_form form)
 {
-    return replica->state == WAITING && !replica->closes &&
-           full_copy_same_form(form_for(replica), form);
+    struct full_copy_form own = form_for(replica);
+    return replica->state == WAITING && !replica->closes && own.reader == form.reader &&
+           own.sized == form.sized && own.functions_only == form.functions_only &&
+           own.must_be_whole == form.must_be_whole;
 }
 
 /* Should a child begin a copy in this form? Replicas that ask at about the same time share a child:
@@ -174,7 +178,7 @@ void replica_copies_sent(struct replica *replica, size_t len)
     /* If the replica knows the length of the copy, the stream may follow at once. Otherwise it must
      * not: the replica could not tell where the copy ends. */
     bool at_once = replica->is_old || replica->has_copy || full_copy_form(all->copy).sized;
-    if (at_once && !replica->copy_only) replicas_go_online(replica);
+    if (at_once && !replica->options.copy_only) replicas_go_online(replica);
 }
 
 static void on_progress(void *ctx)

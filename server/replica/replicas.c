@@ -79,9 +79,9 @@ struct replica *replicas_of(struct replicas *all, struct session *session)
     return replica;
 }
 
-void replica_set_port(struct replica *replica, int64_t port)
+struct replica_options *replica_options(struct replica *replica)
 {
-    replica->port = port;
+    return &replica->options;
 }
 
 bool replica_set_address(struct replica *replica, struct bytes address)
@@ -95,36 +95,6 @@ bool replica_set_address(struct replica *replica, struct bytes address)
     return true;
 }
 
-void replica_add_ability(struct replica *replica, enum replica_can can)
-{
-    replica->abilities |= can;
-}
-
-bool replica_is_ours(const struct replica *replica)
-{
-    return replica->abilities & REPLICA_IS_OURS;
-}
-
-void replica_set_effects_from(struct replica *replica, uint64_t from)
-{
-    replica->effects_from = from;
-}
-
-bool replica_knows_effects(const struct replica *replica, uint64_t from)
-{
-    return !replica_is_ours(replica) || replica->effects_from == from;
-}
-
-void replica_set_copy_only(struct replica *replica, bool on)
-{
-    if (replica->state == HANDSHAKE) replica->copy_only = on;
-}
-
-void replica_set_functions_only(struct replica *replica, bool on)
-{
-    if (replica->state == HANDSHAKE) replica->functions_only = on;
-}
-
 bool replica_has_asked(const struct replica *replica)
 {
     return replica->state != HANDSHAKE;
@@ -135,7 +105,7 @@ void replica_acknowledge(struct replica *replica, uint64_t applied, uint64_t syn
     uint64_t end = backlog_end(replica->all->w.backlog);
     replica->heard_usec = clock_mono_usec();
     if (replica->state == COPYING) replica->has_copy = true;
-    if (replica->state == COPIED && !replica->copy_only) replicas_go_online(replica);
+    if (replica->state == COPIED && !replica->options.copy_only) replicas_go_online(replica);
     if (applied > replica->applied && applied <= end) replica->applied = applied;
     if (synced > replica->synced && synced <= end) replica->synced = synced;
 }
@@ -155,7 +125,7 @@ void replica_sync(struct replica *replica, const char *id, uint64_t offset)
     if (has_bytes && history_has(all->w.history, id, offset)) {
         char line[HISTORY_ID + 16];
         all->w.stats->partial_syncs++;
-        if (replica->abilities & REPLICA_CONTINUES)
+        if (replica->options.abilities & REPLICA_CONTINUES)
             snprintf(line, sizeof(line), "CONTINUE %s", all->w.history->id);
         else
             snprintf(line, sizeof(line), "CONTINUE");
@@ -180,7 +150,7 @@ void replica_sync(struct replica *replica, const char *id, uint64_t offset)
 
 void replica_sync_old(struct replica *replica)
 {
-    replica->abilities &= ~(unsigned)REPLICA_IS_OURS;
+    replica->options.abilities &= ~(unsigned)REPLICA_IS_OURS;
     replica->is_old = true;
     wait_for_copy(replica);
 }
@@ -221,15 +191,25 @@ static bool lags_too_far(struct replica *replica, uint64_t lag)
     return (now - replica->over_soft_usec) / USEC >= limit->soft_seconds;
 }
 
-/* Lists the replicas for sending this turn's bytes, and closes those that lag too far behind.
- * Returns the offset of the first byte that a replica still needs. */
-static uint64_t pass_on(struct replicas *all)
+void replicas_turn(struct replicas *all)
 {
-    uint64_t end = backlog_end(all->w.backlog), least = end;
+    struct backlog *backlog = all->w.backlog;
+    uint64_t end = backlog_end(backlog), size = (uint64_t)all->w.conf->repl_backlog_size;
+    uint64_t least = end; /* the first byte that a replica still needs */
+    /* One command can have effects that exceed the hard limit; Redis would send the short command
+     * itself (BITOP). Closing the replica would not help, because a full copy is no smaller. So a
+     * replica may lag by one such burst. */
+    uint64_t hard = hard_limit(all->w.conf);
+    if (hard > 0 && end > all->turned_at && end - all->turned_at > hard) {
+        all->burst_from = all->turned_at;
+        all->burst_end = end;
+    }
+    all->turned_at = end;
+    replica_copies_begin(all);
     struct replica *replica;
     TAILQ_FOREACH(replica, &all->list, in_order)
     {
-        if (replica->state < COPYING || replica->copy_only || replica->closes) continue;
+        if (replica->state < COPYING || replica->options.copy_only || replica->closes) continue;
         if (replica->sent < least) least = replica->sent;
         if (replica->sent == end) continue;
         if (lags_too_far(replica, end - replica->sent)) {
@@ -241,27 +221,6 @@ static uint64_t pass_on(struct replicas *all)
         } else if (replica->state == ONLINE) {
             clients_source_ready(replica->session);
         }
-    }
-    return least;
-}
-
-void replicas_turn(struct replicas *all)
-{
-    struct backlog *backlog = all->w.backlog;
-    uint64_t least = backlog_end(backlog), end = least,
-             size = (uint64_t)all->w.conf->repl_backlog_size;
-    /* One command can have effects that exceed the hard limit; Redis would send the short command
-     * itself (BITOP). Closing the replica would not help, because a full copy is no smaller. So a
-     * replica may lag by one such burst. */
-    uint64_t hard = hard_limit(all->w.conf);
-    if (hard > 0 && end > all->turned_at && end - all->turned_at > hard) {
-        all->burst_from = all->turned_at;
-        all->burst_end = end;
-    }
-    all->turned_at = end;
-    if (!TAILQ_EMPTY(&all->list)) {
-        replica_copies_begin(all);
-        least = pass_on(all);
     }
     replica_copies_update(all);
     uint64_t keep = end > size ? end - size : 0;
@@ -277,10 +236,9 @@ size_t replicas_lag_bytes(const struct replicas *all)
     return all->lag + (size_t)(backlog_end(copy) - backlog_begin(copy));
 }
 
-static const struct bytes ping[] = { LIT("PING") };
-
 void replicas_second(struct replicas *all, bool silent)
 {
+    static const struct bytes ping[] = { LIT("PING") };
     int64_t now = clock_mono_usec();
     struct replica *replica;
     TAILQ_FOREACH(replica, &all->list, in_order)
@@ -363,25 +321,17 @@ size_t replicas_good(const struct replicas *all, int64_t seconds)
     return count;
 }
 
-static bool has_applied(const struct replica *replica, uint64_t offset)
-{
-    return replica->applied >= offset;
-}
-
-/* Has the replica synced all bytes before the offset? Offset 0 stands for a write from before the
- * stream began, which the full copy contains: a replica that has synced any byte has synced that
- * copy. */
-static bool has_synced(const struct replica *replica, uint64_t offset)
-{
-    return replica->synced > 0 && replica->synced >= offset;
-}
-
 size_t replicas_that_have(const struct replicas *all, uint64_t offset, bool synced)
 {
     const struct replica *replica;
     size_t count = 0;
     TAILQ_FOREACH(replica, &all->list, in_order)
-    count += replica->state == ONLINE && (synced ? has_synced : has_applied)(replica, offset);
+    {
+        uint64_t had = synced ? replica->synced : replica->applied;
+        /* Offset 0 stands for a write from before the stream began, which the full copy contains: a
+         * replica that has synced any byte has synced that copy. */
+        count += replica->state == ONLINE && had >= offset && (!synced || had > 0);
+    }
     return count;
 }
 
@@ -409,7 +359,7 @@ void replicas_each(const struct replicas *all,
         char *port = replica->address[0] != '\0' ? NULL : strrchr(address, ':');
         if (port != NULL) *port = '\0';
         visit(ctx, &(struct replica_info){ .address = address,
-                                           .port = replica->port,
+                                           .port = replica->options.port,
                                            .lag_sec = lag_sec(replica),
                                            .state = state_names[replica->state],
                                            .is_online = replica->state == ONLINE,

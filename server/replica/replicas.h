@@ -51,27 +51,23 @@ struct replica *replicas_of(struct replicas *replicas, struct session *session);
 enum replica_can {
     REPLICA_TAKES_MARK = 1,
     REPLICA_CONTINUES = 2,
-    REPLICA_IS_OURS = 4,
+    REPLICA_IS_OURS = 4,        /* a server like this one */
     REPLICA_READS_VALKEY = 8,   /* RDB 80, with deadlines of hash fields */
     REPLICA_READS_REDIS_8 = 16, /* the same, but RDB 12 */
 };
-void replica_set_port(struct replica *replica, int64_t port);
+/* The options of REPLCONF, which its caller sets. The last two must stay as they are once the
+ * replica has asked for the stream. */
+struct replica_options {
+    unsigned abilities; /* enum replica_can */
+    int64_t port;
+    uint64_t effects_from; /* the offset that it was sent as the one at which effects begin */
+    bool copy_only;        /* send only the copy, not the stream (redis-cli --rdb) */
+    bool functions_only;   /* the copy contains only the functions (redis-cli --functions-rdb) */
+};
+struct replica_options *replica_options(struct replica *replica);
 /* Returns false if the address is empty or too long, or contains a byte that occurs in no address
  * or host name. */
 bool replica_set_address(struct replica *replica, struct bytes address);
-void replica_add_ability(struct replica *replica, enum replica_can can);
-bool replica_is_ours(const struct replica *replica); /* a server like this one */
-/* Notes that the replica was sent this offset as the one at which effects begin. */
-void replica_set_effects_from(struct replica *replica, uint64_t from);
-/* Does the replica know that effects begin at this offset? The offset is sent only to servers like
- * this one, so this is always true for other replicas. */
-bool replica_knows_effects(const struct replica *replica, uint64_t from);
-/* If `on`, sends only the copy, not the stream (redis-cli --rdb). No effect once the replica has
- * asked for the stream. */
-void replica_set_copy_only(struct replica *replica, bool on);
-/* If `on`, the copy contains only the functions (redis-cli --functions-rdb). No effect once the
- * replica has asked for the stream. */
-void replica_set_functions_only(struct replica *replica, bool on);
 bool replica_has_asked(const struct replica *replica); /* did it ask for the stream? */
 /* Notes that the replica has applied, and synced, all bytes before these offsets. Ignores offsets
  * that are lower than before or beyond the stream. Begins the stream after a copy that was sent

@@ -27,13 +27,10 @@ struct replica {
     struct session *session;
     struct client_source source;
     enum state state;
-    unsigned abilities; /* enum replica_can */
-    bool copy_only, functions_only;
-    bool closes;           /* is closed at the end of the turn */
-    bool has_copy;         /* acknowledged the copy before this server noticed the child's end */
-    bool is_old;           /* SYNC: receives an RDB without +FULLRESYNC, and acknowledges nothing */
-    uint64_t effects_from; /* the offset of effects that was last sent to it */
-    int64_t port;
+    struct replica_options options;
+    bool closes;   /* is closed at the end of the turn */
+    bool has_copy; /* acknowledged the copy before this server noticed the child's end */
+    bool is_old;   /* SYNC: receives an RDB without +FULLRESYNC, and acknowledges nothing */
     char address[ADDRESS_MAX]; /* the address it announced; "" means that of the connection */
     uint64_t copied;           /* bytes of the copy sent */
     uint64_t sent;             /* offset of the next byte of the stream; from COPYING on */

@@ -230,36 +230,32 @@ void replication_acknowledge(struct replication *r)
     link_acknowledge(r->link, replication_offset(r), synced);
 }
 
-/* ---- the master's stream --------------------------------------------------------------------- */
-
-/* Applies bytes of the master's stream for up to APPLY_USEC. Returns true if some are left. */
-static bool apply_stream(struct replication *r)
-{
-    struct bytes stream = link_stream(r->link);
-    size_t used;
-    if (stream.len == 0) return false;
-    enum followed result = follower_apply(r->follower, stream.data, stream.len, APPLY_USEC, &used);
-    link_want_more(r->link, result == FOLLOW_PART);
-    if (result == FOLLOW_BROKEN) { /* only a full copy can repair that */
-        char why[WHY];
-        snprintf(why, sizeof(why),
-                 "the stream at offset %" PRIu64 " can't be applied: %s. A full copy is needed",
-                 backlog_end(r->backlog), follower_error(r->follower));
-        link_close(r->link, why);
-        r->has_position = false;
-        replication_delay_copy(r);
-        replication_update_role(r);
-        return false;
-    }
-    bool more = result == FOLLOWED && used < stream.len && used > 0;
-    link_stream_take(r->link, used);
-    return more;
-}
+/* ---- a turn ---------------------------------------------------------------------------------- */
 
 bool replication_turn(struct replication *r)
 {
     static const struct bytes get_ack[] = { LIT("REPLCONF"), LIT("GETACK"), LIT("*") };
-    bool more = r->follows && !r->loading && link_state(r->link) == LINK_STREAM && apply_stream(r);
+    struct bytes stream = link_stream(r->link);
+    size_t used;
+    bool more = false; /* bytes are left that could be applied at once */
+    if (stream.len > 0 && r->follows && !r->loading) {
+        enum followed result =
+            follower_apply(r->follower, stream.data, stream.len, APPLY_USEC, &used);
+        link_want_more(r->link, result == FOLLOW_PART);
+        if (result == FOLLOW_BROKEN) { /* only a full copy can repair that */
+            char why[WHY];
+            snprintf(why, sizeof(why),
+                     "the stream at offset %" PRIu64 " can't be applied: %s. A full copy is needed",
+                     backlog_end(r->backlog), follower_error(r->follower));
+            link_close(r->link, why);
+            r->has_position = false;
+            replication_delay_copy(r);
+            replication_update_role(r);
+        } else {
+            more = result == FOLLOWED && used < stream.len && used > 0;
+            link_stream_take(r->link, used);
+        }
+    }
     replication_note_lost_copy(r);
     if (r->asks && r->follows) replication_acknowledge(r);
     if (r->asks && !r->follows && r->active) {
@@ -274,7 +270,7 @@ bool replication_turn(struct replication *r)
         *sum = *sum - r->uncounted + lag;
         r->uncounted = lag;
     }
-    if (waits_any(r->waits)) waits_turn(r->waits);
+    waits_turn(r->waits);
     replication_update_role(r);
     return more;
 }
@@ -323,9 +319,10 @@ static unsigned stream_db(void *ctx)
     return 0;
 }
 
-static bool make_parts(struct replication *r)
+struct replication *replication_new(const struct replication_wiring *w)
 {
-    const struct replication_wiring *w = &r->w;
+    struct replication *r = mem_zalloc(sizeof(*r));
+    r->w = *w;
     r->backlog = backlog_new();
     backlog_restart(r->backlog, FIRST_OFFSET);
     r->feed = feed_new(r->backlog);
@@ -358,14 +355,7 @@ static bool make_parts(struct replication *r)
                                                           .hand_over = take_over_by,
                                                           .take_back = take_back,
                                                           .ctx = r });
-    return r->replicas != NULL && history_begin(&r->position.history);
-}
-
-struct replication *replication_new(const struct replication_wiring *wiring)
-{
-    struct replication *r = mem_zalloc(sizeof(*r));
-    r->w = *wiring;
-    if (make_parts(r)) return r;
+    if (r->replicas != NULL && history_begin(&r->position.history)) return r;
     int error = errno;
     replication_free(r);
     errno = error;

@@ -9,6 +9,7 @@
 #include "conf/conf.h"
 #include "server/base/clock.h"
 #include "server/base/loop.h"
+#include "server/cmd/call/command.h"
 #include "server/engine/engine.h"
 #include "server/net/client.h"
 #include "server/replica/failover.h"
@@ -100,3 +101,6 @@ struct replication_report {
     uint64_t failed_commands, full_copies;
 };
 struct replication_report replication_report(const struct replication *replication);
+
+/* The commands for replicas and operators, and for clients. Their context is struct replication. */
+extern const struct command_group replica_commands, wait_commands;

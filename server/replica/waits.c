@@ -39,27 +39,21 @@ void waits_free(struct waits *waits)
     mem_free(waits);
 }
 
-struct waited waits_progress(const struct waits *waits, const struct wait_for *what)
+static bool is_met(const struct waits *waits, const struct wait_for *what)
 {
-    return (struct waited){
-        .replicas = replicas_that_have(waits->replicas, what->offset, what->synced),
-        .local = persist_has_synced(waits->persist, what->position),
-    };
+    return replicas_that_have(waits->replicas, what->offset, what->synced) >= what->replicas &&
+           (!what->local || persist_has_synced(waits->persist, what->position));
 }
 
-bool waits_is_met(const struct waits *waits, const struct wait_for *what)
-{
-    struct waited waited = waits_progress(waits, what);
-    return waited.replicas >= what->replicas && (!what->local || waited.local > 0);
-}
-
-void waits_reply(struct resp_writer *out, const struct wait_for *what, const struct waited *waited)
+/* Writes how many replicas have the client's last write and, for WAITAOF, whether (0 or 1) our
+ * journal has it on disk. */
+static void reply(const struct waits *waits, const struct wait_for *what, struct resp_writer *out)
 {
     if (what->synced) {
         resp_array(out, 2);
-        resp_integer(out, (int64_t)waited->local);
+        resp_integer(out, persist_has_synced(waits->persist, what->position));
     }
-    resp_integer(out, (int64_t)waited->replicas);
+    resp_integer(out, (int64_t)replicas_that_have(waits->replicas, what->offset, what->synced));
 }
 
 static void forget_waiter(void *ctx)
@@ -70,40 +64,40 @@ static void forget_waiter(void *ctx)
     mem_free(waiter);
 }
 
-/* Replies with the current counts. */
-static void reply(void *ctx)
+/* Replies to a client that CLIENT UNBLOCK ends without an error. */
+static void reply_late(void *ctx)
 {
     const struct waiter *waiter = ctx;
-    struct waited waited = waits_progress(waiter->all, &waiter->what);
-    waits_reply(&waiter->session->out, &waiter->what, &waited);
+    reply(waiter->all, &waiter->what, &waiter->session->out);
 }
 
-static void answer(struct waiter *waiter)
+static void answer(void *ctx)
 {
-    reply(waiter);
+    const struct waiter *waiter = ctx;
+    reply_late(ctx);
     unblock_answered(waiter->session); /* frees the waiter */
 }
 
-static void on_time(void *ctx)
+bool waits_begin(struct waits *waits, struct call *call, const struct wait_for *what)
 {
-    answer(ctx);
-}
-
-void waits_block(struct waits *waits, struct session *session, const struct wait_for *what)
-{
+    if (call->block == NULL || is_met(waits, what)) {
+        reply(waits, what, call->out);
+        return false;
+    }
     struct waiter *waiter = mem_zalloc(sizeof(*waiter));
     waiter->all = waits;
-    waiter->session = session;
+    waiter->session = call->session;
     waiter->what = *what;
     TAILQ_INSERT_TAIL(&waits->list, waiter, in_order);
     if (what->ttl > 0) {
-        waiter->timer = loop_timer_new(waits->loop, on_time, waiter);
+        waiter->timer = loop_timer_new(waits->loop, answer, waiter);
         loop_timer_set_msec(waiter->timer, what->ttl);
     }
     blocked_wait(
-        waits->blocked, session,
+        waits->blocked, call->session,
         &(struct blocked_wait){
-            .reason = WAIT_REPLICAS, .gone = forget_waiter, .late = reply, .ctx = waiter });
+            .reason = WAIT_REPLICAS, .gone = forget_waiter, .late = reply_late, .ctx = waiter });
+    return true;
 }
 
 void waits_turn(struct waits *waits)
@@ -111,11 +105,6 @@ void waits_turn(struct waits *waits)
     struct waiter *waiter, *next;
     for (waiter = TAILQ_FIRST(&waits->list); waiter != NULL; waiter = next) {
         next = TAILQ_NEXT(waiter, in_order);
-        if (waits_is_met(waits, &waiter->what)) answer(waiter);
+        if (is_met(waits, &waiter->what)) answer(waiter);
     }
-}
-
-bool waits_any(const struct waits *waits)
-{
-    return !TAILQ_EMPTY(&waits->list);
 }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "server/base/loop.h"
-#include "server/cmd/call/session.h"
+#include "server/cmd/call/call.h"
 #include "server/disk/persist.h"
 #include "server/engine/react/blocked.h"
 #include "server/replica/replicas.h"
@@ -23,21 +23,11 @@ struct wait_for {
     msec ttl;          /* 0 for no timeout */
 };
 
-/* The number of replicas that have the client's last write, and whether (0 or 1) our journal has it
- * on disk. */
-struct waited {
-    size_t replicas, local;
-};
-struct waited waits_progress(const struct waits *waits, const struct wait_for *what);
-bool waits_is_met(const struct waits *waits, const struct wait_for *what);
-
-/* Blocks the session until the condition is met or the timeout has passed; then replies with the
- * numbers as of that time, and unblocks it. */
-void waits_block(struct waits *waits, struct session *session, const struct wait_for *what);
-/* Replies to the blocked clients whose condition is met. Call in each turn, after acknowledgements
- * may have arrived. */
+/* WAIT and WAITAOF (what->synced). Replies with the numbers at once if the condition is met or the
+ * call must not block. Otherwise blocks the session until the condition is met or the timeout has
+ * passed, and returns true: waits_turn or the timer then replies with the numbers as of that time.
+ */
+bool waits_begin(struct waits *waits, struct call *call, const struct wait_for *what);
+/* Replies to the blocked clients whose condition is met. Call in each turn, because
+ * acknowledgements may have arrived. */
 void waits_turn(struct waits *waits);
-bool waits_any(const struct waits *waits);
-
-/* Writes the reply of WAIT or, if what->synced, of WAITAOF. */
-void waits_reply(struct resp_writer *out, const struct wait_for *what, const struct waited *waited);

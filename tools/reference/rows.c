@@ -6,7 +6,7 @@
 
 #include "server/admin/admin.h"
 #include "server/cmd/cmd.h"
-#include "server/replica/replica_commands.h"
+#include "server/replica/replication.h"
 #include "server/script/script.h"
 #include "store/base/ensure.h"
 
