@@ -80,26 +80,23 @@ void conf_error_print(const struct conf_error *error, FILE *to, const char *prog
         fprintf(to, "%s: %.*s\n", program, (int)len, line);
 }
 
-/* Returns the error for an unknown name. The directives loadmodule and sentinel have errors of
- * their own: a server that ignored them would lack what the administrator asked for. */
-static const char *unknown_name(const char *name)
-{
-    static char text[128];
-    if (strcasecmp(name, "loadmodule") == 0) return "modules are not supported. Remove the line";
-    if (strcasecmp(name, "sentinel") == 0) return "this server is not a Sentinel. Remove the line";
-    const char *closest = conf_closest_name(name);
-    if (closest == NULL) return "no such option";
-    snprintf(text, sizeof(text), "no such option. Is it %s?", closest);
-    return text;
-}
-
 /* Sets the option named by the first word. Returns false with the error in *why. */
 static bool set_words(struct conf *conf, const struct conf_words *words, bool included,
                       const char **why)
 {
-    const struct conf_option *option = conf_find(words->at[0]);
-    if (option == NULL) *why = unknown_name(words->at[0]);
-    if (option == NULL) return false;
+    const char *name = words->at[0];
+    const struct conf_option *option = conf_find(name);
+    if (option == NULL) {
+        static char text[128];
+        const char *closest = conf_closest_name(name);
+        if (closest != NULL) snprintf(text, sizeof(text), "no such option. Is it %s?", closest);
+        *why = closest != NULL ? text : "no such option";
+        if (strcasecmp(name, "loadmodule") == 0)
+            *why = "modules are not supported. Remove the line";
+        if (strcasecmp(name, "sentinel") == 0)
+            *why = "this server is not a Sentinel. Remove the line";
+        return false;
+    }
     *why = "wrong number of arguments";
     if (words->count < 2 || (words->count > 2 && !option->many)) return false;
     *why = option->twice;

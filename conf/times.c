@@ -24,33 +24,23 @@ bool conf_read_span(const char *text, msec *span)
     return false;
 }
 
-/* Parses an optional fraction of a second. Returns its milliseconds (".25" is 250; no fraction is
- * 0), or -1 for a point without digits. *end is the byte after the fraction. */
-static int read_fraction(const char *text, const char **end)
-{
-    int msec_of = 0, weight = 100;
-    *end = text;
-    if (*text != '.') return 0;
-    for (text++; *text >= '0' && *text <= '9'; text++, weight /= 10)
-        msec_of += (*text - '0') * weight;
-    if (text == *end + 1) return -1;
-    *end = text;
-    return msec_of;
-}
-
 bool conf_read_instant(const char *text, msec *at)
 {
     struct tm utc = { 0 };
     char printed[32];
-    const char *end;
-    int used = 0;
+    int used = 0, fraction = 0, weight = 100;
     if (number_parse_int64(text, strlen(text), at)) return instant_ok(*at);
     if (sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2d%n", &utc.tm_year, &utc.tm_mon, &utc.tm_mday,
                &utc.tm_hour, &utc.tm_min, &utc.tm_sec, &used) != 6 ||
         utc.tm_year < 1970)
         return false;
-    int fraction = read_fraction(text + used, &end);
-    if (fraction < 0 || strcmp(end, "Z") != 0) return false;
+    const char *end = text + used;
+    if (*end == '.') { /* ".25" is 250 ms */
+        for (end++; *end >= '0' && *end <= '9'; end++, weight /= 10)
+            fraction += (*end - '0') * weight;
+        if (end[-1] == '.') return false;
+    }
+    if (strcmp(end, "Z") != 0) return false;
     utc.tm_year -= 1900;
     utc.tm_mon -= 1;
     *at = (msec)timegm(&utc) * 1000 + fraction;

@@ -43,36 +43,27 @@ static void write_spaces(FILE *to, size_t count)
     fprintf(to, "%*s", (int)count, "");
 }
 
-/* Wraps a paragraph, indented by `indent`; output is at column `at`. */
-static void write_paragraph(FILE *to, const char *text, size_t len, size_t indent, size_t at)
-{
-    const char *end = text + len;
-    bool first = true;
-    while (text < end) {
-        size_t word = strcspn(text, " \n");
-        if (word > (size_t)(end - text)) word = (size_t)(end - text);
-        if (!first && at + 1 + word > WIDTH) {
-            fputc('\n', to);
-            write_spaces(to, at = indent);
-        } else if (!first) {
-            fputc(' ', to);
-            at++;
-        }
-        fwrite(text, 1, word, to);
-        at += word;
-        text += word + (text + word < end);
-        first = false;
-    }
-    fputc('\n', to);
-}
-
+/* Wraps the paragraphs of a text, indented by `indent`; output is at column `at`. */
 static void write_text(FILE *to, const char *text, size_t indent, size_t at)
 {
     while (*text != '\0') {
-        size_t len = strcspn(text, "\n");
+        const char *start = text, *end = text + strcspn(text, "\n");
         write_spaces(to, indent > at ? indent - at : 0);
-        write_paragraph(to, text, len, indent, indent > at ? indent : at);
-        text += len;
+        at = indent > at ? indent : at;
+        while (text < end) {
+            size_t word = strcspn(text, " \n");
+            if (text > start && at + 1 + word > WIDTH) {
+                fputc('\n', to);
+                write_spaces(to, at = indent);
+            } else if (text > start) {
+                fputc(' ', to);
+                at++;
+            }
+            fwrite(text, 1, word, to);
+            at += word;
+            text += word + (text + word < end);
+        }
+        fputc('\n', to);
         at = 0;
         if (*text == '\n') fputc(*text++, to);
     }
