@@ -2,7 +2,7 @@
  * so that a redis.conf loads unchanged. Types and ranges are checked as in Redis, and CONFIG GET
  * shows the values, except those of unlisted options. One warning at start lists the ignored
  * options that are set. */
-#include "conf/conf.h"
+#include "conf/option_table.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -73,7 +73,6 @@ static void tidy_hz(char *value)
         memcpy(value, "500", sizeof "500");
 }
 
-#define LIVE                .live = true
 #define FIXED               .live = false
 #define YES_NO              .type = CONF_BOOL
 #define TEXT                .type = CONF_TEXT
@@ -83,8 +82,7 @@ static void tidy_hz(char *value)
 #define WITHIN(least, most) .min = (least), .max = (most)
 #define ALIAS(other)        .alias_of = (other)
 #define ACCEPTED(shown, ...)                                                                       \
-    OPTION(shown, "Accepted for compatibility and ignored.", .use = CONF_ACCEPTED,                 \
-           .section = "accepted", __VA_ARGS__)
+    OPTION(shown, "Accepted for compatibility and ignored.", .use = CONF_ACCEPTED, __VA_ARGS__)
 
 /* Names, types, defaults, and which options CONFIG SET may change are as in Redis 7.0. Options that
  * Redis 7.0 lacks are as in Redis 8.0 or Valkey 9.1. An unlisted option has no line in CONFIG GET

@@ -113,8 +113,6 @@ void command_line_first_sentence(const char *help, char *text, size_t size)
            !(help[len] == '.' && (help[len + 1] == '\0' || isspace((unsigned char)help[len + 1]))))
         len++;
     snprintf(text, size, "%.*s.", (int)len, help);
-    for (char *at = text; *at != '\0'; at++)
-        if (*at == '\n') *at = ' ';
 }
 
 const struct usage *command_line_usage(void)

@@ -7,8 +7,7 @@
 /* The names of the options that --help describes; ends with NULL. */
 extern const char *const command_line_common[];
 
-/* Copies the first sentence of an option's help, such as "TCP port.", as one line, cut to fit
- * `size`. */
+/* Copies the first sentence of an option's help, such as "TCP port.", cut to fit `size`. */
 void command_line_first_sentence(const char *help, char *text, size_t size);
 
 /* Returns the description of the command line, in a static table that the first call builds. */

@@ -7,6 +7,7 @@
  * from the rows. Start with option.h, then read a row in options.c.
  *
  *     option          the row
+ *     option_table    the tables of rows, private to this folder
  *     options*.c      the rows of options that have an effect
  *     accepted.c      the rows of options of Redis and Valkey that are ignored
  *     find.c          finds rows by name

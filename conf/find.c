@@ -1,6 +1,6 @@
 /* find: finds options by index and by name in all tables (options*.c and accepted.c), suggests the
  * nearest name for a misspelt one, and keeps sets of options as bits. */
-#include "conf/conf.h"
+#include "conf/option_table.h"
 
 #include <ctype.h>
 #include <stdlib.h>

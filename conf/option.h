@@ -57,32 +57,9 @@ struct conf_option {
     void (*tidy)(char *value);
     /* Another name of this option, which shares its value; not in the example file. */
     const char *alias_of;
-    const char *section; /* its section of the example file */
-    const char *help;    /* one or a few lines, separated by \n */
+    const char *section; /* the section of the example that begins here; NULL to continue one */
+    const char *help;    /* sentences; "\n" begins a new line of the example file */
 };
-
-/* A row: the name, the help text and the other fields. */
-#define OPTION(shown, text, ...)                                                                   \
-    {                                                                                              \
-        .name = (shown), .help = (text), __VA_ARGS__                                               \
-    }
-
-/* Two rows: an option and its alias, made from one help text and one set of fields. */
-#define WITH_ALIAS(shown, other, text, ...)                                                        \
-    OPTION(shown, text, __VA_ARGS__),                                                              \
-        OPTION(other, "The same as " shown ".", .alias_of = (shown), __VA_ARGS__)
 
 /* Returns the option that an alias stands for; for any other option the option itself. */
 const struct conf_option *conf_original(const struct conf_option *option);
-
-/* The tables of options*.c and accepted.c. Private to this folder: other code uses conf_option_at
- * and conf_find, which search all tables. */
-struct conf_table {
-    const struct conf_option *rows;
-    size_t count;
-};
-extern const struct conf_table conf_network, conf_working, conf_data, conf_replication,
-    conf_cluster, conf_accepted;
-
-/* For `tidy`: leaves one space between words and none around them. */
-void conf_tidy_spaces(char *value);

@@ -2,7 +2,7 @@
  * REWRITE, and expired.conf.example are made from the rows. The options_*.c files list the rows
  * about connections, data, replication and cluster clients; accepted.c lists the ignored
  * options. */
-#include "conf/conf.h"
+#include "conf/option_table.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -10,8 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define AT(member) offsetof(struct conf, member)
-#define MEGABYTE   (INT64_C(1) << 20)
+#define MEGABYTE (INT64_C(1) << 20)
 
 /* In the order of Redis' own list. The numbers repeat enum evict_policy of store/sweep/evict.h,
  * which this folder may not include; tests/unit/server/agreement_test.c compares them. */
@@ -135,167 +134,131 @@ struct conf_shutdown conf_shutdown(const struct conf *conf, const char *words)
 static const struct conf_option options[] = {
     OPTION("maxclients",
            "Maximum number of client connections; any more get an error and are closed.",
-           .type = CONF_INT, .offset = AT(maxclients), .min = 1, .max = UINT_MAX, .preset = "10000",
-           .live = true, .section = "limits"),
+           .section = "limits", FIELD(INT, maxclients), .min = 1, .max = UINT_MAX,
+           .preset = "10000", LIVE),
     OPTION("proto-max-bulk-len",
-           "Maximum size of one argument of a request, and of a string value.", .type = CONF_MEMORY,
-           .offset = AT(proto_max_bulk_len), .min = MEGABYTE, .max = INT32_MAX, .preset = "512mb",
-           .live = true, .section = "limits"),
+           "Maximum size of one argument of a request, and of a string value.",
+           FIELD(MEMORY, proto_max_bulk_len), .min = MEGABYTE, .max = INT32_MAX, .preset = "512mb",
+           LIVE),
     OPTION("client-query-buffer-limit", "Close a client that has more unprocessed input than this.",
-           .type = CONF_MEMORY, .offset = AT(client_query_buffer_limit), .min = MEGABYTE,
-           .max = INT64_MAX, .preset = "1gb", .live = true, .section = "limits"),
+           FIELD(MEMORY, client_query_buffer_limit), .min = MEGABYTE, .max = INT64_MAX,
+           .preset = "1gb", LIVE),
     OPTION(
         "client-output-buffer-limit",
-        "<class> <hard> <soft> <seconds>: close a client of this class if its unsent replies\n"
+        "<class> <hard> <soft> <seconds>: close a client of this class if its unsent replies "
         "exceed the hard limit, or exceed the soft limit for this many seconds. 0 means no limit.",
-        .type = CONF_LIMITS, .offset = AT(output_limits),
-        .preset = "normal 0 0 0 slave 256mb 64mb 60 pubsub 32mb 8mb 60", .live = true, .many = true,
-        .section = "limits"),
-    OPTION(
-        "maxmemory",
-        "Memory limit in bytes. A command that would exceed it first evicts keys by "
-        "maxmemory-policy.\n"
-        "A new limit or policy takes effect at once. Client buffers count, but cause "
-        "evictions only\n"
-        "when a command needs memory; unauthenticated connections do not count. 0 means no limit.",
-        .type = CONF_MEMORY, .offset = AT(maxmemory), .max = INT64_MAX, .preset = "0", .live = true,
-        .section = "limits"),
+        FIELD(LIMITS, output_limits),
+        .preset = "normal 0 0 0 slave 256mb 64mb 60 pubsub 32mb 8mb 60", LIVE, .many = true),
+    OPTION("maxmemory",
+           "Memory limit in bytes. A command that would exceed it first evicts keys by "
+           "maxmemory-policy. A new limit or policy takes effect at once. Client buffers count, "
+           "but cause evictions only when a command needs memory; unauthenticated connections do "
+           "not count. 0 means no limit.",
+           FIELD(MEMORY, maxmemory), .max = INT64_MAX, .preset = "0", LIVE),
     OPTION(
         "maxmemory-policy",
-        "Keys to evict at maxmemory: the least recently used (lru), the least often used\n"
-        "(lfu), random ones, or the next to expire (ttl), among all keys (allkeys) or keys with "
-        "a\n"
+        "Keys to evict at maxmemory: the least recently used (lru), the least often used (lfu), "
+        "random ones, or the next to expire (ttl), among all keys (allkeys) or keys with a "
         "deadline (volatile). With noeviction, evict nothing and refuse commands that need more.",
-        .type = CONF_ENUM, .offset = AT(maxmemory_policy), .choices = policies,
-        .preset = "noeviction", .live = true, .section = "limits"),
+        FIELD(ENUM, maxmemory_policy), .choices = policies, .preset = "noeviction", LIVE),
     OPTION("maxmemory-samples", "Number of keys to sample when choosing a key to evict.",
-           .type = CONF_INT, .offset = AT(maxmemory_samples), .min = 1, .max = 64, .preset = "5",
-           .live = true, .section = "limits"),
-    OPTION(
-        "maxmemory-evict-jobs",
-        "Evict dehydrators and the keys that policies write to (EXPIRED TO, MAXDELIVERIES) too.\n"
-        "With no, maxmemory-policy spares them, as it always spares leases.",
-        .type = CONF_BOOL, .offset = AT(maxmemory_evict_jobs), .preset = "no", .live = true,
-        .section = "limits"),
+           FIELD(INT, maxmemory_samples), .min = 1, .max = 64, .preset = "5", LIVE),
+    OPTION("maxmemory-evict-jobs",
+           "Evict dehydrators and the keys that policies write to (EXPIRED TO, MAXDELIVERIES) too. "
+           "With no, maxmemory-policy spares them, as it always spares leases.",
+           FIELD(BOOL, maxmemory_evict_jobs), .preset = "no", LIVE),
     OPTION("maxmemory-clients",
            "Memory limit of all connections together: bytes, or a percentage of maxmemory "
-           "(\"5%\").\n"
-           "Above it, close the connections that use the most, except those with CLIENT "
-           "NO-EVICT.\n"
-           "0 means no limit.",
-           .type = CONF_MEMORY_PERCENT, .offset = AT(maxmemory_clients), .min = -100,
-           .max = INT64_MAX, .preset = "0", .live = true, .section = "limits"),
+           "(\"5%\"). Above it, close the connections that use the most, except those with CLIENT "
+           "NO-EVICT. 0 means no limit.",
+           FIELD(MEMORY_PERCENT, maxmemory_clients), .min = -100, .max = INT64_MAX, .preset = "0",
+           LIVE),
     OPTION("lfu-log-factor",
-           "How slowly the access counter of the lfu policies rises. At 10, a million "
-           "accesses\nsaturate it.",
-           .type = CONF_INT, .offset = AT(lfu_log_factor), .max = INT_MAX, .preset = "10",
-           .live = true, .section = "limits"),
+           "How slowly the access counter of the lfu policies rises. At 10, a million accesses "
+           "saturate it.",
+           FIELD(INT, lfu_log_factor), .max = INT_MAX, .preset = "10", LIVE),
     OPTION("lfu-decay-time", "Minutes after which the access counter drops by one. 0 means never.",
-           .type = CONF_INT, .offset = AT(lfu_decay_time), .max = INT_MAX, .preset = "1",
-           .live = true, .section = "limits"),
+           FIELD(INT, lfu_decay_time), .max = INT_MAX, .preset = "1", LIVE),
     OPTION("activedefrag",
-           "Defragment memory: after many deletes, move data together so that the free memory\n"
+           "Defragment memory: after many deletes, move data together so that the free memory "
            "between it can be returned to the system.",
-           .type = CONF_BOOL, .offset = AT(activedefrag), .preset = "yes", .live = true,
-           .section = "limits"),
-    WITH_ALIAS(
-        "busy-reply-threshold", "lua-time-limit",
-        "Once a script or function has run for this many milliseconds, other clients get the "
-        "error BUSY,\n"
-        "and SCRIPT KILL and FUNCTION KILL can stop it. 0 means never.",
-        .type = CONF_INT, .offset = AT(busy_reply_threshold), .max = LONG_MAX, .preset = "5000",
-        .live = true, .section = "limits"),
+           FIELD(BOOL, activedefrag), .preset = "yes", LIVE),
+    WITH_ALIAS("busy-reply-threshold", "lua-time-limit",
+               "Once a script or function has run for this many milliseconds, other clients get "
+               "the error BUSY, and SCRIPT KILL and FUNCTION KILL can stop it. 0 means never.",
+               FIELD(INT, busy_reply_threshold), .max = LONG_MAX, .preset = "5000", LIVE),
     OPTION("script-memory-limit",
            "Memory that one script or function may use. A script that exceeds it fails with an "
-           "error.\n"
-           "0 means no limit.",
-           .type = CONF_MEMORY, .offset = AT(script_memory_limit), .max = INT64_MAX,
-           .preset = "256mb", .live = true, .section = "limits"),
+           "error. 0 means no limit.",
+           FIELD(MEMORY, script_memory_limit), .max = INT64_MAX, .preset = "256mb", LIVE),
     OPTION("tracking-table-max-keys",
            "Maximum number of keys to track for CLIENT TRACKING. 0 means no limit.",
-           .type = CONF_INT, .offset = AT(tracking_table_max_keys), .max = INT64_MAX,
-           .preset = "1000000", .live = true, .section = "limits"),
+           FIELD(INT, tracking_table_max_keys), .max = INT64_MAX, .preset = "1000000", LIVE),
     WITH_ALIAS(
         "slowlog-log-slower-than", "commandlog-execution-slower-than",
         "Record in SLOWLOG the calls that take at least this many microseconds. -1 means none.",
-        .type = CONF_INT, .offset = AT(slowlog_log_slower_than), .min = -1, .max = INT64_MAX,
-        .preset = "10000", .live = true, .section = "observation"),
+        .section = "observation", FIELD(INT, slowlog_log_slower_than), .min = -1, .max = INT64_MAX,
+        .preset = "10000", LIVE),
     WITH_ALIAS("slowlog-max-len", "commandlog-slow-execution-max-len",
-               "Maximum number of calls in SLOWLOG.", .type = CONF_INT,
-               .offset = AT(slowlog_max_len), .max = INT64_MAX, .preset = "128", .live = true,
-               .section = "observation"),
+               "Maximum number of calls in SLOWLOG.", FIELD(INT, slowlog_max_len), .max = INT64_MAX,
+               .preset = "128", LIVE),
     OPTION("why-memory",
            "Memory for the record that EXPIRY WHY reads: who set, moved and removed deadlines, and "
-           "what\nended keys. Less than 64kb counts as 64kb, and it counts towards maxmemory. 0 "
+           "what ended keys. Less than 64kb counts as 64kb, and it counts towards maxmemory. 0 "
            "means off.",
-           .type = CONF_MEMORY, .offset = AT(why_memory), .max = 256 << 20, .preset = "1mb",
-           .live = true, .section = "observation"),
+           FIELD(MEMORY, why_memory), .max = 256 << 20, .preset = "1mb", LIVE),
     OPTION("latency-monitor-threshold",
            "Record in LATENCY the events that take at least this many milliseconds. 0 means off.",
-           .type = CONF_INT, .offset = AT(latency_monitor_threshold), .max = INT64_MAX,
-           .preset = "0", .live = true, .section = "observation"),
+           FIELD(INT, latency_monitor_threshold), .max = INT64_MAX, .preset = "0", LIVE),
     OPTION("latency-tracking",
            "Record the time of each call for INFO latencystats and LATENCY HISTOGRAM.",
-           .type = CONF_BOOL, .offset = AT(latency_tracking), .preset = "yes", .live = true,
-           .section = "observation"),
+           FIELD(BOOL, latency_tracking), .preset = "yes", LIVE),
     OPTION("latency-tracking-info-percentiles",
            "Percentiles of call times to show in INFO latencystats. \"\" means none.",
-           .type = CONF_TEXT, .offset = AT(latency_percentiles), .preset = "50 99 99.9",
-           .live = true, .many = true, .check = check_percentiles, .tidy = conf_tidy_spaces,
-           .section = "observation"),
-    OPTION("daemonize", "Detach from the terminal and run in the background.", .type = CONF_BOOL,
-           .offset = AT(daemonize), .preset = "no", .section = "process"),
+           FIELD(TEXT, latency_percentiles), .preset = "50 99 99.9", LIVE, .many = true,
+           .check = check_percentiles, .tidy = conf_tidy_spaces),
+    OPTION("daemonize", "Detach from the terminal and run in the background.", .section = "process",
+           FIELD(BOOL, daemonize), .preset = "no"),
     OPTION("supervised",
            "Notify a supervisor when the daemon is ready: systemd, auto (notify systemd if it "
-           "started\n"
-           "the daemon), or no. upstart means no.",
-           .type = CONF_ENUM, .offset = AT(supervised), .choices = supervisors, .preset = "no",
-           .section = "process"),
-    OPTION("clock",
-           "real, or stepped. With stepped, time stands still until the command CLOCK moves it, "
-           "for tests of\n"
-           "programs that depend on time. stepped is not possible with supervised systemd.",
-           .type = CONF_ENUM, .offset = AT(clock), .choices = clocks, .preset = "real",
-           .section = "process"),
+           "started the daemon), or no. upstart means no.",
+           FIELD(ENUM, supervised), .choices = supervisors, .preset = "no"),
     OPTION(
-        "shutdown-on-sigterm",
-        "Save a snapshot on SIGTERM: if there are save points (default), always (save), or never\n"
-        "(nosave). With force, stop even if saving fails. now has no effect, because no stop waits "
-        "for\n"
-        "replicas.",
-        .type = CONF_TEXT, .offset = AT(shutdown_on_sigterm), .preset = "default", .live = true,
-        .many = true, .check = check_shutdown, .tidy = tidy_shutdown, .section = "process"),
+        "clock",
+        "real, or stepped. With stepped, time stands still until the command CLOCK moves it, for "
+        "tests of programs that depend on time. stepped is not possible with supervised systemd.",
+        FIELD(ENUM, clock), .choices = clocks, .preset = "real"),
+    OPTION("shutdown-on-sigterm",
+           "Save a snapshot on SIGTERM: if there are save points (default), always (save), or "
+           "never (nosave). With force, stop even if saving fails. now has no effect, because no "
+           "stop waits for replicas.",
+           FIELD(TEXT, shutdown_on_sigterm), .preset = "default", LIVE, .many = true,
+           .check = check_shutdown, .tidy = tidy_shutdown),
     OPTION("shutdown-on-sigint", "Save a snapshot on SIGINT: see shutdown-on-sigterm.",
-           .type = CONF_TEXT, .offset = AT(shutdown_on_sigint), .preset = "default", .live = true,
-           .many = true, .check = check_shutdown, .tidy = tidy_shutdown, .section = "process"),
-    OPTION("pidfile", "File that holds the process ID while the daemon runs.", .type = CONF_TEXT,
-           .offset = AT(pidfile), .preset = "", .section = "process"),
+           FIELD(TEXT, shutdown_on_sigint), .preset = "default", LIVE, .many = true,
+           .check = check_shutdown, .tidy = tidy_shutdown),
+    OPTION("pidfile", "File that holds the process ID while the daemon runs.", FIELD(TEXT, pidfile),
+           .preset = ""),
     OPTION("loglevel",
            "Lowest level of messages to log: debug, verbose, notice, warning, or nothing.",
-           .type = CONF_ENUM, .offset = AT(loglevel), .choices = levels, .preset = "notice",
-           .live = true, .section = "process"),
+           FIELD(ENUM, loglevel), .choices = levels, .preset = "notice", LIVE),
     OPTION("logfile", "Log file. \"\" means standard output. SIGHUP reopens the file.",
-           .type = CONF_TEXT, .offset = AT(logfile), .preset = "", .section = "process"),
+           FIELD(TEXT, logfile), .preset = ""),
     OPTION("log-format",
            "Log format: text (or legacy, Valkey's name), or json for one JSON object per line.",
-           .type = CONF_ENUM, .offset = AT(log_format), .choices = log_formats, .preset = "text",
-           .live = true, .section = "process"),
-    OPTION("syslog-enabled", "Also log to syslog.", .type = CONF_BOOL, .offset = AT(syslog_enabled),
-           .preset = "no", .section = "process"),
-    OPTION("syslog-ident", "Program name for syslog.", .type = CONF_TEXT,
-           .offset = AT(syslog_ident), .preset = "expired", .section = "process"),
-    OPTION("syslog-facility", "Syslog facility: user, or local0 to local7.", .type = CONF_ENUM,
-           .offset = AT(syslog_facility), .choices = syslog_facilities, .preset = "local0",
-           .section = "process"),
+           FIELD(ENUM, log_format), .choices = log_formats, .preset = "text", LIVE),
+    OPTION("syslog-enabled", "Also log to syslog.", FIELD(BOOL, syslog_enabled), .preset = "no"),
+    OPTION("syslog-ident", "Program name for syslog.", FIELD(TEXT, syslog_ident),
+           .preset = "expired"),
+    OPTION("syslog-facility", "Syslog facility: user, or local0 to local7.",
+           FIELD(ENUM, syslog_facility), .choices = syslog_facilities, .preset = "local0"),
     OPTION("enable-debug-command",
            "Allows DEBUG for nobody (no), everyone (yes), or clients on this machine (local).",
-           .type = CONF_ENUM, .offset = AT(enable_debug_command), .choices = allowed,
-           .preset = "no", .section = "process"),
+           FIELD(ENUM, enable_debug_command), .choices = allowed, .preset = "no"),
     OPTION("enable-protected-configs",
-           "Allows CONFIG SET of dir and dbfilename for nobody (no), everyone (yes), or clients\n"
-           "on this machine (local).",
-           .type = CONF_ENUM, .offset = AT(enable_protected_configs), .choices = allowed,
-           .preset = "no", .section = "process"),
+           "Allows CONFIG SET of dir and dbfilename for nobody (no), everyone (yes), or clients on "
+           "this machine (local).",
+           FIELD(ENUM, enable_protected_configs), .choices = allowed, .preset = "no"),
 };
 
 const struct conf_table conf_working = { options, sizeof(options) / sizeof(options[0]) };

@@ -1,10 +1,8 @@
 /* options_cluster: rows of options for cluster clients, to which this server presents itself as a
  * cluster of one node. conf.h lists the other tables. */
-#include "conf/conf.h"
+#include "conf/option_table.h"
 
 #include <string.h>
-
-#define AT(member) offsetof(struct conf, member)
 
 enum { HOSTNAME_LIMIT = 256 };
 
@@ -30,33 +28,25 @@ static const char *check_hostname(const char *value)
 static const struct conf_option options[] = {
     OPTION("cluster-enabled",
            "With emulated, act as a Redis Cluster of one node, which owns all slots, for cluster "
-           "clients.\n"
-           "With emulated-strict, all keys of a command must also be in one slot. \"yes\" is "
-           "refused.",
-           .type = CONF_ENUM, .offset = AT(cluster), .choices = modes, .preset = "no",
-           .section = "cluster"),
+           "clients. With emulated-strict, all keys of a command must also be in one slot. \"yes\" "
+           "is refused.",
+           .section = "cluster", FIELD(ENUM, cluster), .choices = modes, .preset = "no"),
     OPTION("cluster-announce-ip",
-           "Address of this node in replies to clients. \"\" means the address to which the\n"
-           "client connected.",
-           .type = CONF_TEXT, .offset = AT(cluster_announce_ip), .preset = "", .live = true,
-           .section = "cluster"),
+           "Address of this node in replies to clients. \"\" means the address to which the client "
+           "connected.",
+           FIELD(TEXT, cluster_announce_ip), .preset = "", LIVE),
     OPTION("cluster-announce-hostname", "Host name of this node in replies to clients.",
-           .type = CONF_TEXT, .offset = AT(cluster_announce_hostname), .preset = "",
-           .check = check_hostname, .live = true, .section = "cluster"),
+           FIELD(TEXT, cluster_announce_hostname), .preset = "", .check = check_hostname, LIVE),
     OPTION("cluster-announce-port",
            "Port of this node in replies to clients without TLS. 0 means the option port.",
-           .type = CONF_INT, .offset = AT(cluster_announce_port), .max = 65535, .preset = "0",
-           .live = true, .section = "cluster"),
+           FIELD(INT, cluster_announce_port), .max = 65535, .preset = "0", LIVE),
     OPTION("cluster-announce-tls-port",
            "Port of this node in replies to clients with TLS. 0 means the option tls-port.",
-           .type = CONF_INT, .offset = AT(cluster_announce_tls_port), .max = 65535, .preset = "0",
-           .live = true, .section = "cluster"),
+           FIELD(INT, cluster_announce_tls_port), .max = 65535, .preset = "0", LIVE),
     OPTION("cluster-preferred-endpoint-type",
            "How CLUSTER SLOTS names this node: ip, hostname, or unknown-endpoint (null, which "
-           "means the\n"
-           "address that the client connected to).",
-           .type = CONF_ENUM, .offset = AT(cluster_endpoint), .choices = endpoints, .preset = "ip",
-           .live = true, .section = "cluster"),
+           "means the address that the client connected to).",
+           FIELD(ENUM, cluster_endpoint), .choices = endpoints, .preset = "ip", LIVE),
 };
 
 const struct conf_table conf_cluster = { options, sizeof(options) / sizeof(options[0]) };

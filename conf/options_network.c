@@ -1,12 +1,10 @@
 /* options_network: rows of options about connections: ports, users, TLS, the metrics port. conf.h
  * lists the other tables. */
-#include "conf/conf.h"
+#include "conf/option_table.h"
 
 #include <limits.h>
 #include <string.h>
 #include <strings.h>
-
-#define AT(member) offsetof(struct conf, member)
 
 static const struct conf_choice channel_defaults[] = { { "allchannels", 1 },
                                                        { "resetchannels", 0 },
@@ -49,191 +47,148 @@ static const struct conf_choice compat_versions[] = { { "7.0", CONF_COMPAT_REDIS
 
 static const struct conf_option options[] = {
     OPTION("bind",
-           "Addresses to listen on. An address with a \"-\" before it may be missing on this\n"
+           "Addresses to listen on. An address with a \"-\" before it may be missing on this "
            "machine. \"*\" means every IPv4 address, \"::*\" every IPv6 address, \"\" none.",
-           .type = CONF_TEXT, .offset = AT(bind), .preset = "127.0.0.1 -::1", .many = true,
-           .check = check_bind, .tidy = conf_tidy_spaces, .live = true, .section = "network"),
+           .section = "network", FIELD(TEXT, bind), .preset = "127.0.0.1 -::1", .many = true,
+           .check = check_bind, .tidy = conf_tidy_spaces, LIVE),
     OPTION("port",
            "TCP port for connections without TLS. With 0, accept these on the Unix socket only.",
-           .type = CONF_INT, .offset = AT(port), .max = 65535, .preset = "6379", .live = true,
-           .section = "network"),
+           FIELD(INT, port), .max = 65535, .preset = "6379", LIVE),
     OPTION("tcp-backlog", "Length of the kernel's queue of connections not yet accepted.",
-           .type = CONF_INT, .offset = AT(tcp_backlog), .max = INT_MAX, .preset = "511",
-           .section = "network"),
-    OPTION(
-        "io-threads",
-        "Number of threads that serve connections. Only the main thread runs commands;\n"
-        "the others read, encrypt and send for it. With 1, the main thread does everything. More\n"
-        "threads pay off with TLS, or with many clients that do not use pipelines.",
-        .type = CONF_INT, .offset = AT(io_threads), .min = 1, .max = 128, .preset = "1",
-        .section = "network"),
-    OPTION("unixsocket", "Path of a Unix socket to listen on. \"\" means none.", .type = CONF_TEXT,
-           .offset = AT(unixsocket), .preset = "", .section = "network"),
+           FIELD(INT, tcp_backlog), .max = INT_MAX, .preset = "511"),
+    OPTION("io-threads",
+           "Number of threads that serve connections. Only the main thread runs commands; the "
+           "others read, encrypt and send for it. With 1, the main thread does everything. More "
+           "threads pay off with TLS, or with many clients that do not use pipelines.",
+           FIELD(INT, io_threads), .min = 1, .max = 128, .preset = "1"),
+    OPTION("unixsocket", "Path of a Unix socket to listen on. \"\" means none.",
+           FIELD(TEXT, unixsocket), .preset = ""),
     OPTION("unixsocketperm", "File mode of the Unix socket, in octal. With 0, the umask decides.",
-           .type = CONF_OCTAL, .offset = AT(unixsocketperm), .max = 0777, .preset = "0",
-           .section = "network"),
+           FIELD(OCTAL, unixsocketperm), .max = 0777, .preset = "0"),
     OPTION("unixsocketgroup", "Group that owns the Unix socket. \"\" means that of the process.",
-           .type = CONF_TEXT, .offset = AT(unixsocketgroup), .preset = "", .section = "network"),
+           FIELD(TEXT, unixsocketgroup), .preset = ""),
     OPTION("timeout", "Close a client that has been idle for this many seconds. 0 means never.",
-           .type = CONF_INT, .offset = AT(timeout), .max = INT_MAX, .preset = "0", .live = true,
-           .section = "network"),
+           FIELD(INT, timeout), .max = INT_MAX, .preset = "0", LIVE),
     OPTION("tcp-keepalive", "Seconds between TCP keep-alive probes. 0 means no probes.",
-           .type = CONF_INT, .offset = AT(tcp_keepalive), .max = INT_MAX, .preset = "300",
-           .live = true, .section = "network"),
-    OPTION(
-        "compat-version",
-        "Server that HELLO, INFO and LOLWUT name: 7.0, 8.0 (Redis) or valkey-9.1. Clients enable\n"
-        "features by it. The commands stay the same.",
-        .type = CONF_ENUM, .offset = AT(compat_version), .choices = compat_versions,
-        .preset = "7.0", .live = true, .section = "network"),
+           FIELD(INT, tcp_keepalive), .max = INT_MAX, .preset = "300", LIVE),
+    OPTION("compat-version",
+           "Server that HELLO, INFO and LOLWUT name: 7.0, 8.0 (Redis) or valkey-9.1. Clients "
+           "enable features by it. The commands stay the same.",
+           FIELD(ENUM, compat_version), .choices = compat_versions, .preset = "7.0", LIVE),
     OPTION("protected-mode", "Accept clients on this machine only, as long as no password is set.",
-           .type = CONF_BOOL, .offset = AT(protected_mode), .preset = "yes", .live = true,
-           .section = "network"),
-    OPTION(
-        "requirepass",
-        "Password that AUTH requires. \"\" means none. A client that never authenticates uses at "
-        "most\n"
-        "64 KiB, but counts towards maxclients until `timeout` closes its connection.",
-        .type = CONF_TEXT, .offset = AT(requirepass), .preset = "", .live = true,
-        .section = "users"),
+           FIELD(BOOL, protected_mode), .preset = "yes", LIVE),
+    OPTION("requirepass",
+           "Password that AUTH requires. \"\" means none. A client that never authenticates uses "
+           "at most 64 KiB, but counts towards maxclients until `timeout` closes its connection.",
+           .section = "users", FIELD(TEXT, requirepass), .preset = "", LIVE),
     OPTION("user",
            "<name> <rule> ...: a user, with rules as for ACL SETUSER. One line per user; CONFIG "
-           "REWRITE\n"
-           "saves them with hashed passwords. Cannot be combined with aclfile. Example:\n"
+           "REWRITE saves them with hashed passwords. Cannot be combined with aclfile. Example:\n"
            "user anna on >secret ~anna:* &anna:* +@all -@dangerous",
-           .type = CONF_LINES, .offset = AT(user), .preset = "", .many = true, .by_name = true,
-           .unlisted = true, .changes = true,
-           .twice = "Duplicate user found. A user can only be defined once in config files",
-           .section = "users"),
+           FIELD(LINES, user), .preset = "", .many = true, .by_name = true, .unlisted = true,
+           .changes = true,
+           .twice = "Duplicate user found. A user can only be defined once in config files"),
     OPTION("aclfile",
            "File of users, which ACL LOAD reads and ACL SAVE writes. Its lines are those of the "
-           "option\n"
-           "user. \"\" means none.",
-           .type = CONF_TEXT, .offset = AT(aclfile), .preset = "", .section = "users"),
-    OPTION("acllog-max-len", "Maximum number of entries in ACL LOG.", .type = CONF_INT,
-           .offset = AT(acllog_max_len), .max = INT64_MAX, .preset = "128", .live = true,
-           .section = "users"),
-    OPTION("acl-pubsub-default",
-           "Channels that a new user may use by default: none (resetchannels) or all "
-           "(allchannels).",
-           .type = CONF_ENUM, .offset = AT(acl_pubsub_default), .choices = channel_defaults,
-           .preset = "resetchannels", .live = true, .section = "users"),
+           "option user. \"\" means none.",
+           FIELD(TEXT, aclfile), .preset = ""),
+    OPTION("acllog-max-len", "Maximum number of entries in ACL LOG.", FIELD(INT, acllog_max_len),
+           .max = INT64_MAX, .preset = "128", LIVE),
     OPTION(
-        "tls-port",
-        "TCP port for TLS connections, on the addresses of bind. 0 turns TLS off. Set port to 0 to "
-        "accept\n"
-        "TLS connections only.",
-        .type = CONF_INT, .offset = AT(tls_port), .max = 65535, .preset = "0", .live = true,
-        .section = "tls"),
+        "acl-pubsub-default",
+        "Channels that a new user may use by default: none (resetchannels) or all (allchannels).",
+        FIELD(ENUM, acl_pubsub_default), .choices = channel_defaults, .preset = "resetchannels",
+        LIVE),
+    OPTION("tls-port",
+           "TCP port for TLS connections, on the addresses of bind. 0 turns TLS off. Set port to 0 "
+           "to accept TLS connections only.",
+           .section = "tls", FIELD(INT, tls_port), .max = 65535, .preset = "0", LIVE),
     OPTION("tls-cert-file",
            "The server's certificate in PEM format, followed by any intermediate certificates. "
-           "Required\n"
-           "with tls-port. Setting this or any other tls option, even to the same value, "
-           "rereads all\n"
-           "files; new connections use them.",
-           .type = CONF_TEXT, .offset = AT(tls_cert_file), .preset = "", .live = true,
-           .section = "tls"),
-    OPTION("tls-key-file", "The private key of the certificate, in PEM format.", .type = CONF_TEXT,
-           .offset = AT(tls_key_file), .preset = "", .live = true, .section = "tls"),
+           "Required with tls-port. Setting this or any other tls option, even to the same value, "
+           "rereads all files; new connections use them.",
+           FIELD(TEXT, tls_cert_file), .preset = "", LIVE),
+    OPTION("tls-key-file", "The private key of the certificate, in PEM format.",
+           FIELD(TEXT, tls_key_file), .preset = "", LIVE),
     OPTION("tls-key-file-pass",
-           "Password of tls-key-file. \"\" means that the key is not encrypted.", .type = CONF_TEXT,
-           .offset = AT(tls_key_file_pass), .preset = "", .live = true, .section = "tls"),
+           "Password of tls-key-file. \"\" means that the key is not encrypted.",
+           FIELD(TEXT, tls_key_file_pass), .preset = "", LIVE),
     OPTION("tls-client-cert-file",
            "Certificate that this server shows to its master. \"\" means tls-cert-file.",
-           .type = CONF_TEXT, .offset = AT(tls_client_cert_file), .preset = "", .live = true,
-           .section = "tls"),
-    OPTION("tls-client-key-file", "The private key of tls-client-cert-file.", .type = CONF_TEXT,
-           .offset = AT(tls_client_key_file), .preset = "", .live = true, .section = "tls"),
-    OPTION("tls-client-key-file-pass", "Password of tls-client-key-file.", .type = CONF_TEXT,
-           .offset = AT(tls_client_key_file_pass), .preset = "", .live = true, .section = "tls"),
+           FIELD(TEXT, tls_client_cert_file), .preset = "", LIVE),
+    OPTION("tls-client-key-file", "The private key of tls-client-cert-file.",
+           FIELD(TEXT, tls_client_key_file), .preset = "", LIVE),
+    OPTION("tls-client-key-file-pass", "Password of tls-client-key-file.",
+           FIELD(TEXT, tls_client_key_file_pass), .preset = "", LIVE),
     OPTION("tls-ca-cert-file",
            "CA certificates, which verify the certificates of clients and of the master.",
-           .type = CONF_TEXT, .offset = AT(tls_ca_cert_file), .preset = "", .live = true,
-           .section = "tls"),
+           FIELD(TEXT, tls_ca_cert_file), .preset = "", LIVE),
     OPTION("tls-ca-cert-dir",
            "Directory of CA certificates, with names as made by `openssl rehash`.",
-           .type = CONF_TEXT, .offset = AT(tls_ca_cert_dir), .preset = "", .live = true,
-           .section = "tls"),
+           FIELD(TEXT, tls_ca_cert_dir), .preset = "", LIVE),
     OPTION("tls-auth-clients",
-           "Require clients to show a certificate signed by an authority of tls-ca-cert-file or\n"
+           "Require clients to show a certificate signed by an authority of tls-ca-cert-file or "
            "tls-ca-cert-dir: yes, no, or optional (a certificate that is shown must be valid).",
-           .type = CONF_ENUM, .offset = AT(tls_auth_clients), .choices = tls_auths, .preset = "yes",
-           .live = true, .section = "tls"),
+           FIELD(ENUM, tls_auth_clients), .choices = tls_auths, .preset = "yes", LIVE),
     OPTION("tls-auth-clients-user",
            "With CN, log a client in as the user named by the common name of its certificate, if "
-           "that user\n"
-           "exists. With off, certificates do not log in.",
-           .type = CONF_ENUM, .offset = AT(tls_auth_clients_user), .choices = tls_users,
-           .preset = "off", .live = true, .section = "tls"),
-    OPTION(
-        "tls-protocols",
-        "TLS versions to accept: any of TLSv1, TLSv1.1, TLSv1.2, TLSv1.3. \"\" means TLSv1.2 and\n"
-        "TLSv1.3.",
-        .type = CONF_TEXT, .offset = AT(tls_protocols), .preset = "", .live = true, .many = true,
-        .check = check_protocols, .section = "tls"),
+           "that user exists. With off, certificates do not log in.",
+           FIELD(ENUM, tls_auth_clients_user), .choices = tls_users, .preset = "off", LIVE),
+    OPTION("tls-protocols",
+           "TLS versions to accept: any of TLSv1, TLSv1.1, TLSv1.2, TLSv1.3. \"\" means TLSv1.2 "
+           "and TLSv1.3.",
+           FIELD(TEXT, tls_protocols), .preset = "", LIVE, .many = true, .check = check_protocols),
     OPTION(
         "tls-ciphers",
         "Ciphers for TLS up to 1.2, in the syntax of ciphers(1ssl). \"\" means OpenSSL's default.",
-        .type = CONF_TEXT, .offset = AT(tls_ciphers), .preset = "", .live = true, .section = "tls"),
+        FIELD(TEXT, tls_ciphers), .preset = "", LIVE),
     OPTION("tls-ciphersuites",
            "Ciphers for TLS 1.3, separated by colons. \"\" means OpenSSL's default.",
-           .type = CONF_TEXT, .offset = AT(tls_ciphersuites), .preset = "", .live = true,
-           .section = "tls"),
+           FIELD(TEXT, tls_ciphersuites), .preset = "", LIVE),
     OPTION("tls-prefer-server-ciphers",
-           "Choose ciphers by the server's preference, not the client's.", .type = CONF_BOOL,
-           .offset = AT(tls_prefer_server_ciphers), .preset = "no", .live = true, .section = "tls"),
+           "Choose ciphers by the server's preference, not the client's.",
+           FIELD(BOOL, tls_prefer_server_ciphers), .preset = "no", LIVE),
     OPTION("tls-dh-params-file",
            "File of parameters for DHE ciphers. With \"\", OpenSSL chooses them by the size of the "
            "key.",
-           .type = CONF_TEXT, .offset = AT(tls_dh_params_file), .preset = "", .live = true,
-           .section = "tls"),
+           FIELD(TEXT, tls_dh_params_file), .preset = "", LIVE),
     OPTION("tls-session-caching",
            "Let clients resume sessions, which saves most of the cost of a handshake.",
-           .type = CONF_BOOL, .offset = AT(tls_session_caching), .preset = "yes", .live = true,
-           .section = "tls"),
+           FIELD(BOOL, tls_session_caching), .preset = "yes", LIVE),
     OPTION("tls-session-cache-size",
            "Maximum number of sessions to cache (TLS 1.2 without tickets). 0 means no limit.",
-           .type = CONF_INT, .offset = AT(tls_session_cache_size), .max = INT_MAX,
-           .preset = "20480", .live = true, .section = "tls"),
+           FIELD(INT, tls_session_cache_size), .max = INT_MAX, .preset = "20480", LIVE),
     OPTION("tls-session-cache-timeout", "Seconds for which a session can be resumed.",
-           .type = CONF_INT, .offset = AT(tls_session_cache_timeout), .max = INT_MAX,
-           .preset = "300", .live = true, .section = "tls"),
+           FIELD(INT, tls_session_cache_timeout), .max = INT_MAX, .preset = "300", LIVE),
     OPTION("tls-auto-reload-interval",
-           "Seconds after which the files of certificates and keys are reread if one has changed.\n"
+           "Seconds after which the files of certificates and keys are reread if one has changed. "
            "With 0, reread them only on SIGHUP, and when CONFIG SET changes a tls option.",
-           .type = CONF_INT, .offset = AT(tls_auto_reload_interval), .max = INT_MAX, .preset = "0",
-           .live = true, .section = "tls"),
+           FIELD(INT, tls_auto_reload_interval), .max = INT_MAX, .preset = "0", LIVE),
     OPTION("tls-replication",
-           "Connect to the master over TLS. Its certificate must be signed by an authority of\n"
+           "Connect to the master over TLS. Its certificate must be signed by an authority of "
            "tls-ca-cert-file or tls-ca-cert-dir.",
-           .type = CONF_BOOL, .offset = AT(tls_replication), .preset = "no", .live = true,
-           .section = "tls"),
+           FIELD(BOOL, tls_replication), .preset = "no", LIVE),
     OPTION("tls-cluster", "Accepted for compatibility and ignored: there is only one node.",
-           .type = CONF_BOOL, .offset = AT(tls_cluster), .preset = "no", .live = true,
-           .section = "tls"),
+           FIELD(BOOL, tls_cluster), .preset = "no", LIVE),
     OPTION("metrics-port",
            "TCP port for HTTP: /metrics for Prometheus, and a status page for browsers. 0 turns it "
            "off.",
-           .type = CONF_INT, .offset = AT(metrics_port), .max = 65535, .preset = "0", .live = true,
-           .section = "metrics"),
+           .section = "metrics", FIELD(INT, metrics_port), .max = 65535, .preset = "0", LIVE),
     OPTION("metrics-bind",
            "Addresses for metrics-port, as for bind. If requirepass is set, HTTP asks for the "
            "password.",
-           .type = CONF_TEXT, .offset = AT(metrics_bind), .preset = "127.0.0.1 -::1", .many = true,
-           .check = check_bind, .tidy = conf_tidy_spaces, .live = true, .section = "metrics"),
+           FIELD(TEXT, metrics_bind), .preset = "127.0.0.1 -::1", .many = true, .check = check_bind,
+           .tidy = conf_tidy_spaces, LIVE),
     OPTION("metrics-tls",
            "Serve HTTPS only on metrics-port, with the certificates and settings of tls-port.",
-           .type = CONF_BOOL, .offset = AT(metrics_tls), .preset = "no", .section = "metrics"),
-    OPTION(
-        "metrics-dehydrators",
-        "Pattern, as for KEYS, of the dehydrators to report one by one, and of the streams with\n"
-        "groups that the page shows. \"\" means none.",
-        .type = CONF_TEXT, .offset = AT(metrics_dehydrators), .preset = "*", .live = true,
-        .section = "metrics"),
+           FIELD(BOOL, metrics_tls), .preset = "no"),
+    OPTION("metrics-dehydrators",
+           "Pattern, as for KEYS, of the dehydrators to report one by one, and of the streams with "
+           "groups that the page shows. \"\" means none.",
+           FIELD(TEXT, metrics_dehydrators), .preset = "*", LIVE),
     OPTION("metrics-dehydrators-max",
            "Maximum number of dehydrators, and of streams, to report: the first ones by name.",
-           .type = CONF_INT, .offset = AT(metrics_dehydrators_max), .max = 10000, .preset = "100",
-           .live = true, .section = "metrics"),
+           FIELD(INT, metrics_dehydrators_max), .max = 10000, .preset = "100", LIVE),
 };
 
 const struct conf_table conf_network = { options, sizeof(options) / sizeof(options[0]) };

