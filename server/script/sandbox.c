@@ -6,11 +6,7 @@
 
 #include "server/script/guards.h"
 #include "server/script/lua/interpreter.h"
-#include "server/script/lua/lib_cjson.h"
-#include "server/script/lua/lib_cmsgpack.h"
-#include "server/script/lua/lib_compat.h"
-#include "server/script/lua/lib_pattern.h"
-#include "server/script/lua/lib_struct.h"
+#include "server/script/lua/libraries.h"
 #include "server/script/returns.h"
 #include "store/base/ensure.h"
 
@@ -113,11 +109,7 @@ static int load_pieces(lua_State *lua)
 
 /* ---- what scripts see ---- */
 
-struct library {
-    const char *name;
-    const char *const *fields; /* fields that scripts may use; ends with NULL */
-};
-
+/* The fields that scripts may use, of the globals and of Lua's own libraries. */
 static const char *const basic_fields[] = {
     "assert", "collectgarbage", "error",  "gcinfo",       "getmetatable", "ipairs",
     "load",   "loadstring",     "next",   "pairs",        "pcall",        "rawequal",
@@ -146,9 +138,21 @@ static const char *const bit_fields[] = {
 };
 static const char *const os_fields[] = { "clock", NULL };
 
-static const struct library libraries[] = {
+static const struct {
+    const char *name;
+    const char *const *fields;
+} libraries[] = {
     { "string", string_fields }, { "table", table_fields },         { "math", math_fields },
     { "bit", bit_fields },       { "coroutine", coroutine_fields }, { "os", os_fields },
+};
+
+static const struct {
+    const char *name;
+    void (*open)(lua_State *lua);
+} own_libraries[] = {
+    { "cjson", script_open_cjson },
+    { "cmsgpack", script_open_cmsgpack },
+    { "struct", script_open_struct },
 };
 
 void sandbox_copy_fields(lua_State *lua, const char *const *fields)
@@ -191,25 +195,6 @@ static void open_lua_libraries(lua_State *lua)
     lua_pop(lua, 2);
 }
 
-static void add_libraries(lua_State *lua, int globals)
-{
-    for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++) {
-        lua_newtable(lua);
-        lua_getglobal(lua, libraries[i].name);
-        sandbox_copy_fields(lua, libraries[i].fields);
-        guards_wrap(lua);
-        lua_setfield(lua, globals, libraries[i].name);
-    }
-    static void (*const openers[])(lua_State * lua) = { script_open_cjson, script_open_cmsgpack,
-                                                        script_open_struct };
-    static const char *const names[] = { "cjson", "cmsgpack", "struct" };
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        openers[i](lua);
-        guards_wrap(lua);
-        lua_setfield(lua, globals, names[i]);
-    }
-}
-
 void sandbox_open(lua_State *lua)
 {
     guards_open(lua);
@@ -225,7 +210,18 @@ void sandbox_open(lua_State *lua)
     int globals = lua_gettop(lua);
     lua_pushvalue(lua, LUA_GLOBALSINDEX);
     sandbox_copy_fields(lua, basic_fields);
-    add_libraries(lua, globals);
+    for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++) {
+        lua_newtable(lua);
+        lua_getglobal(lua, libraries[i].name);
+        sandbox_copy_fields(lua, libraries[i].fields);
+        guards_wrap(lua);
+        lua_setfield(lua, globals, libraries[i].name);
+    }
+    for (size_t i = 0; i < sizeof(own_libraries) / sizeof(own_libraries[0]); i++) {
+        own_libraries[i].open(lua);
+        guards_wrap(lua);
+        lua_setfield(lua, globals, own_libraries[i].name);
+    }
 
     /* All strings share a metatable, whose fields scripts must not change. */
     lua_pushliteral(lua, "");

@@ -10,9 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/script/lua/lib_cjson.h"
-#include "server/script/lua/lib_cmsgpack.h"
-#include "server/script/lua/lib_struct.h"
+#include "server/script/lua/libraries.h"
 
 enum { CHOICES = 2, MAX_BYTES = 4096, MEMORY_STEP = 512 };
 

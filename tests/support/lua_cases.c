@@ -9,9 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/script/lua/lib_cjson.h"
-#include "server/script/lua/lib_cmsgpack.h"
-#include "server/script/lua/lib_struct.h"
+#include "server/script/lua/libraries.h"
 
 /* In one line, so that errors name line 1. Redis can run it too. */
 static const char prelude[] =

@@ -1,11 +1,12 @@
-/* lib_cjson: see lib_cjson.h. Depends on lua-cjson 2.1.0, which Redis 7.0 uses too, and on mem,
- * which tells whether enough memory is left for lua-cjson's buffers.
+/* lib_cjson: the library `cjson` of scripts: lua-cjson 2.1.0, which Redis 7.0 uses too, wrapped so
+ * that it raises a Lua error where it would otherwise end the process, overflow or leak memory.
+ * Depends on mem, which tells whether enough memory is left for lua-cjson's buffers.
  *
  * lua-cjson allocates with malloc and exits the process if that fails, so memory is checked before
  * each call. encode loses its buffer if Lua raises an error, unless the buffer is kept for the next
  * call: so it is always kept, and a large one is freed after the call. decode, too, loses its
  * buffer if Lua raises an error, so before it is called Lua's memory is checked as well. */
-#include "server/script/lua/lib_cjson.h"
+#include "server/script/lua/libraries.h"
 
 #include <luajit-2.1/lauxlib.h>
 #include <string.h>

@@ -1,9 +1,10 @@
-/* lib_cmsgpack: see lib_cmsgpack.h. The bytes and the errors are those of Redis 7.0.15.
+/* lib_cmsgpack: the library `cmsgpack` of scripts: values as MessagePack. The bytes and the errors
+ * are those of Redis 7.0.15.
  *
  * A table whose keys are 1 to n becomes an array, any other table a map. Tables nested more deeply
  * than MAX_NESTING, and values of types that MessagePack lacks, become nil. MessagePack's binary
  * strings, extensions and timestamps are not supported. */
-#include "server/script/lua/lib_cmsgpack.h"
+#include "server/script/lua/libraries.h"
 
 #include <limits.h>
 #include <luajit-2.1/lauxlib.h>

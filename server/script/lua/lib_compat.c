@@ -1,5 +1,6 @@
-/* lib_compat: see lib_compat.h. */
-#include "server/script/lua/lib_compat.h"
+/* lib_compat: replaces functions of LuaJIT that behave differently from those of Redis' Lua 5.1,
+ * and makes math.random return Redis' numbers. */
+#include "server/script/lua/libraries.h"
 
 #include <limits.h>
 #include <luajit-2.1/lauxlib.h>
@@ -14,8 +15,8 @@
 
 /* ---- string.format --------------------------------------------------------------------------- */
 
-/* As in Lua 5.1. LuaJIT's own rounds 0.125 up to 0.13, where C's printf gives 0.12, and accepts
- * formats that Lua 5.1 refuses. */
+/* string.format as in Lua 5.1. LuaJIT's own rounds 0.125 up to 0.13, where C's printf gives 0.12,
+ * and accepts formats that Lua 5.1 refuses. */
 
 enum {
     FLAGS_MAX = 5,
@@ -110,7 +111,7 @@ static void add_item(lua_State *lua, luaL_Buffer *out, int index, struct spec *s
 
 #pragma GCC diagnostic pop
 
-static int lib_format_string(lua_State *lua)
+static int format_string(lua_State *lua)
 {
     size_t len;
     int index = 1, top = lua_gettop(lua);
@@ -284,7 +285,7 @@ void lib_compat_adapt(lua_State *lua)
     lua_pushcclosure(lua, random_seed, 1);
     lua_setfield(lua, -2, "randomseed");
     lua_getfield(lua, -3, "string");
-    lua_pushcfunction(lua, lib_format_string);
+    lua_pushcfunction(lua, format_string);
     lua_setfield(lua, -2, "format");
     lua_pop(lua, 4);
     rename_field(lua, "string", "gmatch", "gfind");

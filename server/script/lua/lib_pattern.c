@@ -1,5 +1,6 @@
-/* lib_pattern: see lib_pattern.h. */
-#include "server/script/lua/lib_pattern.h"
+/* lib_pattern: string.find, match, gmatch and gsub as in Lua 5.1. Unlike LuaJIT's, they can be
+ * stopped while they run. Depends on lua_pattern. */
+#include "server/script/lua/libraries.h"
 
 #include <ctype.h>
 #include <luajit-2.1/lauxlib.h>
@@ -99,27 +100,6 @@ static int string_gmatch(lua_State *lua)
     return 1;
 }
 
-static void add_text(const struct lua_pattern *run, luaL_Buffer *out, const char *begin,
-                     const char *end)
-{
-    struct bytes text = text_at(run->lua, 3);
-    for (const char *at = text.data; at < text.data + text.len; at++) {
-        if (*at != '%') {
-            luaL_addchar(out, *at);
-            continue;
-        }
-        at++;
-        if (!isdigit((unsigned char)*at)) {
-            luaL_addchar(out, *at);
-        } else if (*at == '0') {
-            luaL_addlstring(out, begin, (size_t)(end - begin));
-        } else {
-            lua_pattern_push(run, *at - '1', begin, end);
-            luaL_addvalue(out);
-        }
-    }
-}
-
 static void add_replacement(const struct lua_pattern *run, luaL_Buffer *out, const char *begin,
                             const char *end)
 {
@@ -133,7 +113,20 @@ static void add_replacement(const struct lua_pattern *run, luaL_Buffer *out, con
         lua_pattern_push(run, 0, begin, end);
         lua_gettable(lua, 3);
         break;
-    default: add_text(run, out, begin, end); return;
+    default: {
+        struct bytes text = text_at(lua, 3);
+        for (const char *at = text.data; at < text.data + text.len; at++) {
+            if (*at != '%' || !isdigit((unsigned char)*++at)) {
+                luaL_addchar(out, *at);
+            } else if (*at == '0') {
+                luaL_addlstring(out, begin, (size_t)(end - begin));
+            } else {
+                lua_pattern_push(run, *at - '1', begin, end);
+                luaL_addvalue(out);
+            }
+        }
+        return;
+    }
     }
     if (!lua_toboolean(lua, -1)) {
         lua_pop(lua, 1);

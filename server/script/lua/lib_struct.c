@@ -1,4 +1,5 @@
-/* lib_struct: see lib_struct.h. Results and errors are those of Redis 7.0.15.
+/* lib_struct: the library `struct` of scripts (pack, unpack, size), which packs values into bytes
+ * as C would lay them out. Results and errors are those of Redis 7.0.15.
  *
  * A format consists of options, each for one value:
  *   b B h H l L T  integers of C's types, in upper case unsigned (T: size_t)
@@ -8,7 +9,7 @@
  *                  when unpacking, as many characters as the number before it
  *   x              one byte of padding
  * and of settings: > < byte order, !N alignment (8 without N), spaces. */
-#include "server/script/lua/lib_struct.h"
+#include "server/script/lua/libraries.h"
 
 #include <limits.h>
 #include <luajit-2.1/lauxlib.h>
@@ -175,13 +176,19 @@ struct input {
     int results; /* number of results on Lua's stack */
 };
 
-/* Pushes a string and returns the number of its bytes in the input. */
-static size_t unpack_string(lua_State *L, struct input *input, const struct option *option)
+/* Pushes the value and returns the number of its bytes in the input. */
+static size_t unpack_item(lua_State *L, struct input *input, const struct format *format,
+                          const struct option *option)
 {
-    const char *text = input->data + input->pos;
-    size_t left = input->len - input->pos;
-    if (option->letter == 'c') {
-        size_t size = option->size;
+    const char *from = input->data + input->pos;
+    size_t size = option->size, left = input->len - input->pos;
+    uint64_t bits = lua_number_get(from, size, format->big_endian);
+    if (option->letter == 's') {
+        const char *end = memchr(from, '\0', left);
+        if (end == NULL) luaL_error(L, "unfinished string in data");
+        size = (size_t)(end - from) + 1;
+        lua_pushlstring(L, from, size - 1);
+    } else if (option->letter == 'c') {
         if (size == 0) { /* c0: the size is the result before it */
             if (input->results == 0 || !lua_isnumber(L, -1))
                 luaL_error(L, "format 'c0' needs a previous size");
@@ -190,27 +197,8 @@ static size_t unpack_string(lua_State *L, struct input *input, const struct opti
             input->results--;
             luaL_argcheck(L, size <= left, 2, "data string too short");
         }
-        lua_pushlstring(L, text, size);
-        return size;
-    }
-    const char *end = memchr(text, '\0', left);
-    if (end == NULL) luaL_error(L, "unfinished string in data");
-    lua_pushlstring(L, text, (size_t)(end - text));
-    return (size_t)(end - text) + 1;
-}
-
-/* Pushes the value and returns the number of its bytes in the input. */
-static size_t unpack_item(lua_State *L, struct input *input, const struct format *format,
-                          const struct option *option)
-{
-    size_t size = option->size;
-    if (option->letter == 's' || option->letter == 'c') {
-        size = unpack_string(L, input, option);
-        input->results++;
-        return size;
-    }
-    uint64_t bits = lua_number_get(input->data + input->pos, size, format->big_endian);
-    if (option->letter == 'f') {
+        lua_pushlstring(L, from, size);
+    } else if (option->letter == 'f') {
         uint32_t short_bits = (uint32_t)bits;
         float single;
         memcpy(&single, &short_bits, sizeof(single));

@@ -2,6 +2,7 @@
  * command, session or store. Start with interpreter.h.
  *
  *     interpreter                limits memory, time and C's stack
+ *     libraries.h                what the lib_ files offer
  *     lib_cjson, json_bounds     cjson
  *     lib_cmsgpack, lib_struct   cmsgpack, struct; lua_output, lua_number: bytes for both
  *     lib_pattern, lua_pattern   string.find and its family, which can be stopped
