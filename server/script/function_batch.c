@@ -35,38 +35,35 @@ static bool refuse_function(struct function_batch *batch, const struct function 
     return refuse(batch, "ERR Function %s already exists", function_name(function).data);
 }
 
-static bool add(struct function_batch *batch, const struct library_header *header,
-                struct bytes code, const struct libraries *taken)
-{
-    struct bytes name = header->name, engine = header->engine;
-    if (engine.len != 3 || strncasecmp(engine.data, "lua", 3) != 0)
-        return refuse(batch, "ERR Engine '%.*s' not found", (int)engine.len, engine.data);
-    if (libraries_find(&batch->codes, name) != NULL ||
-        (taken != NULL && libraries_find(taken, name) != NULL))
-        return refuse(batch, "ERR Library '%.*s' already exists", (int)name.len, name.data);
-    struct function_library *library =
-        functions_compile(batch->functions, name, code, batch->error);
-    if (library == NULL) return false;
-    for (struct function *function = library->first; function != NULL; function = function->next) {
-        if (function_table_find(&batch->table, function_name(function)) == NULL) continue;
-        refuse_function(batch, function);
-        function_library_free(&batch->table, library);
-        return false;
-    }
-    function_table_add(&batch->table, library);
-    batch->last = library_name(libraries_set(&batch->codes, name, code));
-    return true;
-}
-
 bool function_batch_add(struct function_batch *batch, struct bytes code,
                         const struct libraries *taken)
 {
     struct library_header header;
-    bool good = library_header_read(&header, code) ? add(batch, &header, code, taken)
-                                                   : refuse(batch, "ERR %s%.*s", header.error,
-                                                            (int)header.part.len, header.part.data);
+    bool good = library_header_read(&header, code);
+    struct bytes name = header.name, engine = header.engine;
+    struct function_library *library = NULL;
+    if (!good)
+        refuse(batch, "ERR %s%.*s", header.error, (int)header.part.len, header.part.data);
+    else if (engine.len != 3 || strncasecmp(engine.data, "lua", 3) != 0)
+        refuse(batch, "ERR Engine '%.*s' not found", (int)engine.len, engine.data);
+    else if (libraries_find(&batch->codes, name) != NULL ||
+             (taken != NULL && libraries_find(taken, name) != NULL))
+        refuse(batch, "ERR Library '%.*s' already exists", (int)name.len, name.data);
+    else
+        library = functions_compile(batch->functions, name, code, batch->error);
+
+    const struct function *function = library != NULL ? library->first : NULL;
+    while (function != NULL && function_table_find(&batch->table, function_name(function)) == NULL)
+        function = function->next;
+    if (function != NULL) {
+        refuse_function(batch, function);
+        function_library_free(&batch->table, library);
+    } else if (library != NULL) {
+        function_table_add(&batch->table, library);
+        batch->last = library_name(libraries_set(&batch->codes, name, code));
+    }
     library_header_drop(&header);
-    return good;
+    return library != NULL && function == NULL;
 }
 
 struct fitting {

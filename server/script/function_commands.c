@@ -148,8 +148,27 @@ struct listing {
     size_t count;
 };
 
-static void reply_library(const struct listing *listing, const struct library *library)
+static struct bytes lower_copy(struct bytes text)
 {
+    char *copy = mem_alloc(text.len + 1);
+    for (size_t i = 0; i < text.len; i++)
+        copy[i] = (char)tolower((unsigned char)text.data[i]);
+    return bytes_of(copy, text.len);
+}
+
+static void list_library(void *ctx, const struct library *library)
+{
+    struct listing *listing = ctx;
+    if (listing->pattern.data != NULL) {
+        struct bytes name = lower_copy(library_name(library));
+        bool matches = bytes_match(listing->pattern, name);
+        mem_free((char *)(uintptr_t)name.data);
+        if (!matches) return;
+    }
+    if (listing->counts) {
+        listing->count++;
+        return;
+    }
     struct call *call = listing->call;
     const struct function_library *compiled =
         function_table_library(listing->table, library_name(library));
@@ -181,29 +200,6 @@ static void reply_library(const struct listing *listing, const struct library *l
     if (!listing->with_code) return;
     resp_bulk_text(call->out, "library_code");
     reply_bytes(call, library_code(library));
-}
-
-static struct bytes lower_copy(struct bytes text)
-{
-    char *copy = mem_alloc(text.len + 1);
-    for (size_t i = 0; i < text.len; i++)
-        copy[i] = (char)tolower((unsigned char)text.data[i]);
-    return bytes_of(copy, text.len);
-}
-
-static void list_library(void *ctx, const struct library *library)
-{
-    struct listing *listing = ctx;
-    if (listing->pattern.data != NULL) {
-        struct bytes name = lower_copy(library_name(library));
-        bool matches = bytes_match(listing->pattern, name);
-        mem_free((char *)(uintptr_t)name.data);
-        if (!matches) return;
-    }
-    if (listing->counts)
-        listing->count++;
-    else
-        reply_library(listing, library);
 }
 
 static void cmd_function_list(struct call *call)

@@ -30,29 +30,6 @@ static void make_strict(lua_State *lua)
     guards_wrap(lua);
 }
 
-/* Makes the variables that a called function finds: those of scripts, with a smaller `redis`. */
-static void make_running_variables(lua_State *lua)
-{
-    static const char *const fields[] = {
-        "call",        "pcall",        "error_reply", "status_reply",  "sha1hex",
-        "log",         "setresp",      "set_repl",    "acl_check_cmd", "LOG_DEBUG",
-        "LOG_VERBOSE", "LOG_NOTICE",   "LOG_WARNING", "REPL_NONE",     "REPL_AOF",
-        "REPL_SLAVE",  "REPL_REPLICA", "REPL_ALL",    "REDIS_VERSION", "REDIS_VERSION_NUM",
-        NULL
-    };
-    lua_newtable(lua);
-    lua_newtable(lua);
-    lua_getglobal(lua, "redis");
-    sandbox_copy_fields(lua, fields);
-    guards_wrap(lua);
-    lua_setfield(lua, -2, "redis");
-    lua_createtable(lua, 0, 1);
-    lua_pushvalue(lua, LUA_GLOBALSINDEX);
-    lua_setfield(lua, -2, "__index");
-    lua_setmetatable(lua, -2);
-    registry_set(lua, REGISTRY_RUNNING);
-}
-
 /* Makes the environment find variables in the registry's table with this key. */
 static void set_variables(lua_State *lua, enum registry_key key)
 {
@@ -203,19 +180,26 @@ void functions_sync(struct functions *functions, const struct libraries *librari
 void functions_init(struct functions *functions, struct interpreter *interpreter,
                     const struct conf *conf)
 {
+    static const char *const loading_fields[] = {
+        "log",         "LOG_DEBUG",     "LOG_VERBOSE",       "LOG_NOTICE",
+        "LOG_WARNING", "REDIS_VERSION", "REDIS_VERSION_NUM", NULL
+    };
+    static const char *const running_fields[] = {
+        "call",        "pcall",        "error_reply", "status_reply",  "sha1hex",
+        "log",         "setresp",      "set_repl",    "acl_check_cmd", "LOG_DEBUG",
+        "LOG_VERBOSE", "LOG_NOTICE",   "LOG_WARNING", "REPL_NONE",     "REPL_AOF",
+        "REPL_SLAVE",  "REPL_REPLICA", "REPL_ALL",    "REDIS_VERSION", "REDIS_VERSION_NUM",
+        NULL
+    };
     lua_State *lua = interpreter->lua;
     *functions = (struct functions){ .interpreter = interpreter, .conf = conf };
     functions_table_init(functions, &functions->table);
 
     /* The variables while a library loads: only `redis`, with a few of its fields. */
-    static const char *const fields[] = {
-        "log",         "LOG_DEBUG",     "LOG_VERBOSE",       "LOG_NOTICE",
-        "LOG_WARNING", "REDIS_VERSION", "REDIS_VERSION_NUM", NULL
-    };
     lua_newtable(lua);
     lua_newtable(lua);
     lua_getglobal(lua, "redis");
-    sandbox_copy_fields(lua, fields);
+    sandbox_copy_fields(lua, loading_fields);
     function_register_push(lua, &functions->loading);
     lua_setfield(lua, -2, "register_function");
     make_strict(lua);
@@ -223,7 +207,19 @@ void functions_init(struct functions *functions, struct interpreter *interpreter
     make_strict(lua);
     registry_set(lua, REGISTRY_LOADING);
 
-    make_running_variables(lua);
+    /* The variables of a called function: those of scripts, with a smaller `redis`. */
+    lua_newtable(lua);
+    lua_newtable(lua);
+    lua_getglobal(lua, "redis");
+    sandbox_copy_fields(lua, running_fields);
+    guards_wrap(lua);
+    lua_setfield(lua, -2, "redis");
+    lua_createtable(lua, 0, 1);
+    lua_pushvalue(lua, LUA_GLOBALSINDEX);
+    lua_setfield(lua, -2, "__index");
+    lua_setmetatable(lua, -2);
+    registry_set(lua, REGISTRY_RUNNING);
+
     lua_newtable(lua);
     lua_createtable(lua, 0, 3);
     guards_seal(lua);

@@ -82,25 +82,6 @@ static size_t quoted_end(const struct finder *finder, size_t at)
     return SIZE_MAX;
 }
 
-/* Skips blanks and comments. Returns false if a comment does not end. */
-static bool skip_blanks(struct finder *finder)
-{
-    for (;;) {
-        while (finder->at < finder->text.len && isspace((unsigned char)char_at(finder, finder->at)))
-            finder->at++;
-        if (char_at(finder, finder->at) != '-' || char_at(finder, finder->at + 1) != '-')
-            return true;
-        size_t end = long_end(finder, finder->at + 2);
-        if (end == SIZE_MAX) return false;
-        if (end == 0) {
-            const char *from = finder->text.data + finder->at;
-            const char *line = memchr(from, '\n', finder->text.len - finder->at);
-            end = line != NULL ? finder->at + (size_t)(line - from) : finder->text.len;
-        }
-        finder->at = end;
-    }
-}
-
 static int read_token(struct finder *finder, size_t *end)
 {
     char c = char_at(finder, finder->at);
@@ -229,7 +210,19 @@ static bool find_next(struct finder *finder)
     static const char *const ends[] = { "end", "else", "elseif", "until", NULL };
     finder->last_end = finder->end;
     finder->kind = BROKEN;
-    if (!skip_blanks(finder)) return false;
+    for (;;) { /* skip blanks and comments */
+        while (finder->at < finder->text.len && isspace((unsigned char)char_at(finder, finder->at)))
+            finder->at++;
+        if (char_at(finder, finder->at) != '-' || char_at(finder, finder->at + 1) != '-') break;
+        size_t end = long_end(finder, finder->at + 2);
+        if (end == SIZE_MAX) return false;
+        if (end == 0) {
+            const char *from = finder->text.data + finder->at;
+            const char *line = memchr(from, '\n', finder->text.len - finder->at);
+            end = line != NULL ? finder->at + (size_t)(line - from) : finder->text.len;
+        }
+        finder->at = end;
+    }
     finder->begin = finder->at;
     finder->kind = read_token(finder, &finder->end);
     finder->at = finder->end;

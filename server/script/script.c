@@ -3,14 +3,12 @@
 
 #include <luajit-2.1/lauxlib.h>
 
-#include "server/cmd/call/args.h"
 #include "server/cmd/call/error.h"
-#include "server/cmd/numkeys.h"
 #include "server/script/guards.h"
 #include "server/script/lua_reply.h"
 #include "store/mem/mem.h"
 
-enum { NUMKEYS_AT = 2, ERROR_LINE_MAX = 2048 };
+enum { ERROR_LINE_MAX = 2048 };
 
 /* ---- errors ---- */
 
@@ -111,18 +109,25 @@ static int pass_arguments(lua_State *lua)
     return 2;
 }
 
-/* Leaves the function's result, or the error, at the top of the stack. */
-static bool call_protected(struct scripting *scripting, const struct call *call,
-                           const struct script_run *run)
+void script_run(struct scripting *scripting, struct call *call, const struct script_run *run)
 {
     struct interpreter *interpreter = scripting->interpreter;
     lua_State *lua = interpreter->lua;
+    size_t limit = (size_t)scripting->conf->script_memory_limit;
+    unsigned db = call->session->db;
+    if (!host_begin(&scripting->host, call, run->flags)) return;
+    scripting->running.name = run->name;
+    scripting->redis.version = 2;
+    scripting->running.stopping = false;
+    scripting->running.function = !run->with_globals;
+    scripting->running.began_usec = host_usec(&scripting->host);
+
+    /* Call the function. First pass the arguments in a protected call, too, because they may exceed
+     * the memory limit. */
     lua_rawgeti(lua, LUA_REGISTRYINDEX, scripting->on_error);
     lua_rawgeti(lua, LUA_REGISTRYINDEX, run->function);
     int function = lua_gettop(lua);
-    interpreter_limit(interpreter, (size_t)scripting->conf->script_memory_limit);
-
-    /* Pass the arguments in a protected call, too, because they may exceed the memory limit. */
+    interpreter_limit(interpreter, limit);
     struct passing passing = { scripting, call, run };
     lua_rawgeti(lua, LUA_REGISTRYINDEX, scripting->on_arguments);
     lua_pushlightuserdata(lua, &passing);
@@ -133,29 +138,15 @@ static bool call_protected(struct scripting *scripting, const struct call *call,
         arguments_drop(&scripting->arguments);
         lua_pushliteral(lua, "not enough memory: the arguments exceed script-memory-limit");
     }
-
     interpreter_unlimit(interpreter);
     if (scripting->running.stopping) interpreter_resume(interpreter);
     busy_end(&scripting->running);
-    return good;
-}
-
-void script_run(struct scripting *scripting, struct call *call, const struct script_run *run)
-{
-    lua_State *lua = scripting->interpreter->lua;
-    unsigned db = call->session->db;
-    if (!host_begin(&scripting->host, call, run->flags)) return;
-    scripting->running.name = run->name;
-    scripting->redis.version = 2;
-    scripting->running.stopping = false;
-    scripting->running.function = !run->with_globals;
-    scripting->running.began_usec = host_usec(&scripting->host);
-    bool good = call_protected(scripting, call, run);
     call->session->db = db;
+
+    /* The result, or the error, is at the top of the stack. */
     if (!good) {
         reply_error(call, lua, run->name);
-    } else if (lua_write_reply(lua, call->out, scripting->redis.version,
-                               (size_t)scripting->conf->script_memory_limit)) {
+    } else if (lua_write_reply(lua, call->out, scripting->redis.version, limit)) {
         size_t len;
         const char *text = lua_tolstring(lua, -1, &len);
         fail_line(call, text, len, false);
@@ -165,30 +156,6 @@ void script_run(struct scripting *scripting, struct call *call, const struct scr
     if (run->with_globals) arguments_end(&scripting->arguments);
     scripting->running.name = NULL;
     host_end(&scripting->host);
-}
-
-void script_show_to_monitors(struct call *call)
-{
-    struct scripting *scripting = call->context;
-    struct observer *observer = scripting->host.engine->observer;
-    if (observer != NULL) observe_monitor(observer, call);
-}
-
-bool script_read_keys(struct call *call, struct script_run *run)
-{
-    int64_t count;
-    enum error bad_number = run->with_globals ? ERR_NOT_INTEGER : ERR_KEYS_BAD;
-    if (!arg_int64_or(call, NUMKEYS_AT, &count, bad_number)) return false;
-    run->keys_at = SCRIPT_KEYS_AT;
-    run->keys = (int)count;
-    if (count >= 0 && count <= call->argc - SCRIPT_KEYS_AT) return true;
-    return fail(call, count < 0 ? ERR_KEYS_NEGATIVE : ERR_NUMKEYS_ARGS);
-}
-
-int script_find_keys(int argc, const struct bytes *argv, int *positions)
-{
-    int count = numkeys_find(argc, argv, NUMKEYS_AT, positions);
-    return count < 0 ? 0 : count;
 }
 
 /* ---- making and freeing ---- */

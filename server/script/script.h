@@ -71,24 +71,9 @@ struct script_report {
 };
 struct script_report script_report(struct scripting *scripting);
 
-/* ---- shared by the files of script/ ---- */
-
-enum { SCRIPT_KEYS_AT = 3 }; /* index of the first key's argument in EVAL, FCALL and their like */
-
-/* Parses the number of keys, which is the argument before the first key, into `run`. Returns false
- * after replying with an error. */
-bool script_read_keys(struct call *call, struct script_run *run);
-/* Implements the find_keys of rows. An invalid number of keys counts as none, because a script need
- * not have any. */
-int script_find_keys(int argc, const struct bytes *argv, int *positions);
-
 /* Returns the compiled functions of the store's libraries. While a script runs, they stay as they
  * were when it began. */
 struct functions *scripting_functions(struct scripting *scripting);
-
-/* Shows the call to the clients of MONITOR now, so that they see it before the commands that the
- * script calls. */
-void script_show_to_monitors(struct call *call);
 
 /* The context of both groups is a struct scripting. */
 extern const struct command_group script_commands, function_commands;

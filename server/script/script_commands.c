@@ -4,10 +4,44 @@
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/error.h"
 #include "server/cmd/call/reply_text.h"
+#include "server/cmd/numkeys.h"
 #include "server/script/script.h"
 #include "server/script/shebang.h"
 
-enum { WHY_MAX = 512 };
+enum {
+    WHY_MAX = 512,
+    NUMKEYS_AT = 2,     /* index of the number of keys in EVAL, FCALL and their like */
+    SCRIPT_KEYS_AT = 3, /* of the first key */
+};
+
+/* Shows the call to the clients of MONITOR now, so that they see it before the commands that the
+ * script calls. */
+static void show_to_monitors(struct call *call)
+{
+    struct scripting *scripting = call->context;
+    struct observer *observer = scripting->host.engine->observer;
+    if (observer != NULL) observe_monitor(observer, call);
+}
+
+/* Parses the number of keys into `run`. Returns false after replying with an error. */
+static bool read_keys(struct call *call, struct script_run *run)
+{
+    int64_t count;
+    enum error bad_number = run->with_globals ? ERR_NOT_INTEGER : ERR_KEYS_BAD;
+    if (!arg_int64_or(call, NUMKEYS_AT, &count, bad_number)) return false;
+    run->keys_at = SCRIPT_KEYS_AT;
+    run->keys = (int)count;
+    if (count >= 0 && count <= call->argc - SCRIPT_KEYS_AT) return true;
+    return fail(call, count < 0 ? ERR_KEYS_NEGATIVE : ERR_NUMKEYS_ARGS);
+}
+
+/* The find_keys of rows. An invalid number of keys counts as none, because a script need not have
+ * any. */
+static int find_keys(int argc, const struct bytes *argv, int *positions)
+{
+    int count = numkeys_find(argc, argv, NUMKEYS_AT, positions);
+    return count < 0 ? 0 : count;
+}
 
 static void run_script(struct call *call, struct script *script, struct script_run *run)
 {
@@ -25,8 +59,8 @@ static void cmd_eval(struct call *call)
     struct scripting *scripting = call->context;
     struct script_run run = { .with_globals = true };
     char why[WHY_MAX];
-    script_show_to_monitors(call);
-    if (!script_read_keys(call, &run)) return;
+    show_to_monitors(call);
+    if (!read_keys(call, &run)) return;
     struct script *script = scripts_get(&scripting->scripts, call->argv[1], why, sizeof(why));
     if (script == NULL)
         fail_line(call, why, strlen(why), false);
@@ -38,10 +72,10 @@ static void cmd_evalsha(struct call *call)
 {
     struct scripting *scripting = call->context;
     struct script_run run = { .with_globals = true };
-    script_show_to_monitors(call);
+    show_to_monitors(call);
     struct script *script = scripts_find(&scripting->scripts, call->argv[1]);
     if (fail_if(call, call->argv[1].len != SHA1_HEX_LEN, ERR_NO_SCRIPT)) return;
-    if (!script_read_keys(call, &run)) return;
+    if (!read_keys(call, &run)) return;
     if (script == NULL)
         fail(call, ERR_NO_SCRIPT);
     else
@@ -173,22 +207,22 @@ enum {
 static void cmd_fcall(struct call *call)
 {
     struct scripting *scripting = call->context;
-    script_show_to_monitors(call);
+    show_to_monitors(call);
     const struct function *function =
         function_table_find(&scripting_functions(scripting)->table, call->argv[1]);
     if (fail_if(call, function == NULL, ERR_FUNCTION_MISSING)) return;
     struct script_run run = { .name = function_name(function).data,
                               .function = function->callback,
                               .flags = function->flags };
-    if (script_read_keys(call, &run)) script_run(scripting, call, &run);
+    if (read_keys(call, &run)) script_run(scripting, call, &run);
 }
 
 #define SCRIPT_ROW                                                                                 \
-    .find_keys = script_find_keys, .likely_key = SCRIPT_KEYS_AT,                                   \
-    .complexity = "Depends on the script.", .replies = REPLIES("any: what the script returns")
+    .find_keys = find_keys, .likely_key = SCRIPT_KEYS_AT, .complexity = "Depends on the script.",  \
+    .replies = REPLIES("any: what the script returns")
 
 #define CALL_ROW                                                                                   \
-    .find_keys = script_find_keys, .likely_key = SCRIPT_KEYS_AT, .vary_flags = fcall_flags,        \
+    .find_keys = find_keys, .likely_key = SCRIPT_KEYS_AT, .vary_flags = fcall_flags,               \
     .since = "7.0.0", .complexity = "Depends on the function.",                                    \
     .syntax = "function numkeys [key [key ...]] [arg [arg ...]]",                                  \
     .replies = REPLIES("any: what the function returns")
@@ -215,15 +249,12 @@ static const struct command rows[] = {
         .since = "7.0.0", .syntax = "script numkeys [key [key ...]] [arg [arg ...]]",
         .summary = "Runs a script in Lua that only reads.",
         .errors = ERRORS(ERR_NUMKEYS_ARGS, ERR_KEYS_NEGATIVE, ERR_SCRIPT_RO_COMMAND)),
-    ROW("FCALL", cmd_fcall, -3,
-        NOSCRIPT | STALE | SKIP_MONITOR | NO_MANDATORY_KEYS | MOVABLE_KEYS | MAY_REPLICATE |
-            RUNS_SCRIPT,
-        CALL_ROW, .specs = { KEYS_COUNTED_AT(2, KEY_RW | KEY_ACCESS | KEY_UPDATE) },
+    ROW("FCALL", cmd_fcall, -3, SCRIPT_FLAGS, CALL_ROW,
+        .specs = { KEYS_COUNTED_AT(2, KEY_RW | KEY_ACCESS | KEY_UPDATE) },
         .summary = "Calls a function of a library, as one transaction.",
         .errors = ERRORS(ERR_FUNCTION_MISSING, ERR_KEYS_BAD, ERR_NUMKEYS_ARGS, ERR_KEYS_NEGATIVE)),
-    ROW("FCALL_RO", cmd_fcall, -3,
-        READONLY | NOSCRIPT | STALE | SKIP_MONITOR | NO_MANDATORY_KEYS | MOVABLE_KEYS | RUNS_SCRIPT,
-        CALL_ROW, .specs = { KEYS_COUNTED_AT(2, KEY_RO | KEY_ACCESS) },
+    ROW("FCALL_RO", cmd_fcall, -3, (SCRIPT_FLAGS & ~MAY_REPLICATE) | READONLY, CALL_ROW,
+        .specs = { KEYS_COUNTED_AT(2, KEY_RO | KEY_ACCESS) },
         .summary = "Calls a function that only reads: one with the flag no-writes.",
         .errors = ERRORS(ERR_FUNCTION_MISSING, ERR_KEYS_BAD, ERR_NUMKEYS_ARGS, ERR_KEYS_NEGATIVE,
                          ERR_SCRIPT_RO_COMMAND)),

@@ -25,46 +25,41 @@ static void set_error(char *why, size_t size, const char *what, struct bytes whi
     snprintf(why, size, "ERR %s%.*s", what, (int)which.len, which.data);
 }
 
-static bool read_flag_list(struct bytes list, unsigned *flags, char *why, size_t size)
-{
-    for (size_t at = 0; list.len > 0 && at <= list.len;) {
-        const char *comma = memchr(list.data + at, ',', list.len - at);
-        size_t end = comma != NULL ? (size_t)(comma - list.data) : list.len;
-        struct bytes name = bytes_of(list.data + at, end - at);
-        const struct script_flag_name *known = script_flag_names;
-        while (known->name != NULL &&
-               !bytes_equal(name, bytes_of(known->name, strlen(known->name))))
-            known++;
-        if (known->name == NULL) {
-            set_error(why, size, "Unexpected flag in script shebang: ", name);
-            return false;
-        }
-        *flags |= known->flag;
-        at = end + 1;
-    }
-    return true;
-}
-
 static struct bytes word_at(const struct conf_words *words, size_t i)
 {
     return i < words->count ? bytes_of(words->at[i], strlen(words->at[i])) : LIT("");
 }
 
+/* Reads the words of the line: the engine, and lists of flags. */
 static bool read_words(const struct conf_words *words, unsigned *flags, char *why, size_t size)
 {
-    static const char list[] = "flags=";
+    static const char option[] = "flags=";
     if (words->count == 0 || !bytes_equal(word_at(words, 0), LIT("#!lua"))) {
         set_error(why, size, "Unexpected engine in script shebang: ", word_at(words, 0));
         return false;
     }
     for (size_t i = 1; i < words->count; i++) {
-        struct bytes word = word_at(words, i);
-        if (!starts_with(word, list)) {
-            set_error(why, size, "Unknown lua shebang option: ", word);
+        struct bytes list = word_at(words, i);
+        if (!starts_with(list, option)) {
+            set_error(why, size, "Unknown lua shebang option: ", list);
             return false;
         }
-        word = bytes_of(word.data + strlen(list), word.len - strlen(list));
-        if (!read_flag_list(word, flags, why, size)) return false;
+        list = bytes_of(list.data + strlen(option), list.len - strlen(option));
+        for (size_t at = 0; list.len > 0 && at <= list.len;) {
+            const char *comma = memchr(list.data + at, ',', list.len - at);
+            size_t end = comma != NULL ? (size_t)(comma - list.data) : list.len;
+            struct bytes name = bytes_of(list.data + at, end - at);
+            const struct script_flag_name *known = script_flag_names;
+            while (known->name != NULL &&
+                   !bytes_equal(name, bytes_of(known->name, strlen(known->name))))
+                known++;
+            if (known->name == NULL) {
+                set_error(why, size, "Unexpected flag in script shebang: ", name);
+                return false;
+            }
+            *flags |= known->flag;
+            at = end + 1;
+        }
     }
     return true;
 }

@@ -173,14 +173,6 @@ static void after_steps(lua_State *lua, lua_Debug *where)
     if (interpreter->on_steps != NULL) interpreter->on_steps(interpreter->ctx, lua);
 }
 
-static ptrdiff_t stack_max(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur / STACK_PART >= ENGINE_STACK_MAX)
-        return ENGINE_STACK_MAX;
-    return (ptrdiff_t)(limit.rlim_cur / STACK_PART);
-}
-
 /* Aborts. Lua calls this for an error outside of any protected call, which only a bug can cause. */
 static int die_of_error(lua_State *lua)
 {
@@ -193,7 +185,10 @@ struct interpreter *interpreter_new(void)
 {
     struct interpreter *interpreter = mem_zalloc(sizeof(*interpreter));
     interpreter->limit = SIZE_MAX;
-    interpreter->stack_max = stack_max();
+    struct rlimit stack;
+    interpreter->stack_max = ENGINE_STACK_MAX;
+    if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur / STACK_PART < ENGINE_STACK_MAX)
+        interpreter->stack_max = (ptrdiff_t)(stack.rlim_cur / STACK_PART);
     interpreter->lua = lua_newstate(allocate_block, interpreter);
     ensure(interpreter->lua != NULL, "no Lua state");
     lua_atpanic(interpreter->lua, die_of_error);

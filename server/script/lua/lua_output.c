@@ -16,24 +16,19 @@ void lua_output_begin(struct lua_output *out, lua_State *L)
     out->cap = sizeof(out->small);
 }
 
-/* Makes room for `len` more bytes, by doubling if that suffices. Raises a Lua error above
- * MAX_OUTPUT. */
-static void grow(struct lua_output *out, size_t len)
-{
-    if (len > MAX_OUTPUT - out->len) luaL_error(out->L, "not enough memory");
-    size_t cap = out->cap * 2;
-    if (cap > MAX_OUTPUT) cap = MAX_OUTPUT;
-    if (cap < out->len + len) cap = out->len + len;
-    char *data = lua_newuserdata(out->L, cap);
-    memcpy(data, out->data, out->len);
-    lua_replace(out->L, out->slot);
-    out->data = data;
-    out->cap = cap;
-}
-
 char *lua_output_extend(struct lua_output *out, size_t len)
 {
-    if (len > out->cap - out->len) grow(out, len);
+    if (len > out->cap - out->len) {
+        if (len > MAX_OUTPUT - out->len) luaL_error(out->L, "not enough memory");
+        size_t cap = out->cap * 2;
+        if (cap > MAX_OUTPUT) cap = MAX_OUTPUT;
+        if (cap < out->len + len) cap = out->len + len;
+        char *data = lua_newuserdata(out->L, cap);
+        memcpy(data, out->data, out->len);
+        lua_replace(out->L, out->slot);
+        out->data = data;
+        out->cap = cap;
+    }
     char *at = out->data + out->len;
     out->len += len;
     return at;
