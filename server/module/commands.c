@@ -15,7 +15,6 @@
 #include "server/module/api/command_info.h"
 #include "server/module/api/reply.h"
 #include "server/module/api/stream_readers.h"
-#include "server/module/limits.h"
 #include "server/module/values/canonical.h"
 #include "server/module/values/due_values.h"
 #include "server/module/values/held_value.h"
@@ -161,36 +160,13 @@ static void block(RedisModuleCtx *ctx, RedisModuleString **argv, const struct bl
                             &argv[block->first], block->count, wait);
 }
 
-static void run_of_client(RedisModuleCtx *ctx, int flags, RedisModuleString **argv,
-                          struct call *call)
-{
-    struct lent_keys lent;
-    struct reply reply;
-    struct block_request request = { 0 };
-    msec now = redis.Milliseconds();
-    bool may_block = !(flags & (CTX_LUA | CTX_MULTI | CTX_DENY_BLOCKING));
-    struct resp_writer out = reply_begin(&reply, ctx, flags);
-    call->out = &out;
-    call->block = may_block ? &request : NULL;
-    open_all(&lent, ctx, call, argv);
-    /* On a master even a read removes expired members, for which keys must be open for writing. */
-    if (!lent.writes && lent_keys_overdue(&lent, now)) {
-        lent_keys_take_back(&lent);
-        due_values_remove_overdue(ctx, &lent, now);
-        lent_keys_close(&lent);
-        open_all(&lent, ctx, call, argv);
-    }
-    run_call(call, now);
-    close_all(&lent);
-    if (request.count > 0) block(ctx, argv, &request);
-}
-
 /* ---- replicated effects ---------------------------------------------------------------------- */
 
 /* Effects arrive as commands, from a master or from the append-only file. Their transaction has the
  * origin FROM_MASTER, so that nothing expires on access: the effects of expiry also come from
  * there. */
 
+/* The commands that only a master or a file may send. */
 static const char *const only_replayed[] = {
     "x.rede.push",    "x.rede.pushat", "x.rede.move",     "x.rede.pull",
     "x.rede.options", "x.rede.follow", "x.rede.unfollow", "x.rede.remember",
@@ -200,7 +176,7 @@ static const char *const only_replayed[] = {
 static struct effect_reader reader; /* kept, because it has a table of names */
 
 /* Does a call with these flags (GetContextFlags) come from a master or a file? */
-static bool replay_is_replicated(int flags)
+static bool is_replicated(int flags)
 {
     return flags & (CTX_REPLICATED | CTX_LOADING);
 }
@@ -211,7 +187,7 @@ static bool apply_visited(void *txn, const struct effect *effect)
 }
 
 /* Applies the call's effects and replies. */
-static int replay_run(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
+static int replay(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     struct lent_keys lent;
     lent_keys_begin(&lent, ctx, true);
@@ -241,20 +217,8 @@ static int replay_run(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 
 static int run_replayed(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
-    if (replay_is_replicated(redis.GetContextFlags(ctx)) && argc > 1)
-        return replay_run(ctx, argv, argc);
+    if (is_replicated(redis.GetContextFlags(ctx)) && argc > 1) return replay(ctx, argv, argc);
     return redis.ReplyWithError(ctx, "ERR only a master or a file may use this command");
-}
-
-/* Registers the commands of effects, which only a master or a file may send. Returns false if the
- * host refused. */
-static bool replay_start(RedisModuleCtx *ctx)
-{
-    effect_reader_init(&reader);
-    for (size_t i = 0; i < sizeof(only_replayed) / sizeof(only_replayed[0]); i++)
-        if (redis.CreateCommand(ctx, only_replayed[i], run_replayed, "write", 1, 1, 1) != API_OK)
-            return false;
-    return true;
 }
 
 /* ---- our commands ---------------------------------------------------------------------------- */
@@ -262,16 +226,36 @@ static bool replay_start(RedisModuleCtx *ctx)
 static int run(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     struct arguments args;
+    struct reply reply;
     arguments_begin(&args, argv, argc);
     int flags = redis.GetContextFlags(ctx);
-    struct call call = { .argc = argc, .argv = args.all };
+    struct resp_writer out = reply_begin(&reply, ctx, flags);
+    struct block_request request = { 0 };
+    bool may_block = !(flags & (CTX_LUA | CTX_MULTI | CTX_DENY_BLOCKING));
+    struct call call = {
+        .argc = argc, .argv = args.all, .out = &out, .block = may_block ? &request : NULL
+    };
     call.command = commands_find(commands, api_bytes(argv[0]));
-    if (redis.IsKeysPositionRequest(ctx))
+    if (redis.IsKeysPositionRequest(ctx)) {
         command_info_report_keys(ctx, call.command.row, argc, args.all);
-    else if ((call.command.row->flags & WRITE) && replay_is_replicated(flags))
-        replay_run(ctx, argv, argc);
-    else
-        run_of_client(ctx, flags, argv, &call);
+    } else if ((call.command.row->flags & WRITE) && is_replicated(flags)) {
+        replay(ctx, argv, argc);
+    } else {
+        struct lent_keys lent;
+        msec now = redis.Milliseconds();
+        open_all(&lent, ctx, &call, argv);
+        /* On a master even a read removes expired members, for which keys must be open for
+         * writing. */
+        if (!lent.writes && lent_keys_overdue(&lent, now)) {
+            lent_keys_take_back(&lent);
+            due_values_remove_overdue(ctx, &lent, now);
+            lent_keys_close(&lent);
+            open_all(&lent, ctx, &call, argv);
+        }
+        run_call(&call, now);
+        close_all(&lent);
+        if (request.count > 0) block(ctx, argv, &request);
+    }
     arguments_end(&args);
     return API_OK;
 }
@@ -304,7 +288,11 @@ bool commands_start(RedisModuleCtx *ctx)
     lent_keys_init();
     stream_readers_start(ctx);
     commands = commands_new();
-    bool good = held_value_start(ctx, due_values_unlinked) && replay_start(ctx);
+    effect_reader_init(&reader);
+    bool good = held_value_start(ctx, due_values_unlinked);
+    for (size_t i = 0; i < sizeof(only_replayed) / sizeof(only_replayed[0]); i++)
+        good = good &&
+               redis.CreateCommand(ctx, only_replayed[i], run_replayed, "write", 1, 1, 1) == API_OK;
     for (size_t i = 0; i < sizeof(dehydrator_groups) / sizeof(dehydrator_groups[0]); i++)
         good = good && add_group(ctx, dehydrator_groups[i], "");
     for (size_t i = 0; i < sizeof(collection_groups) / sizeof(collection_groups[0]); i++)

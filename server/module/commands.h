@@ -7,3 +7,6 @@
 
 /* Registers the types and the commands. Returns false if the host refused. */
 bool commands_start(RedisModuleCtx *ctx);
+/* Registers the commands of limits.c, except those that another module (redis-cell) has
+ * registered. commands_start calls it. */
+void limits_start(RedisModuleCtx *ctx);

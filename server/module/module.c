@@ -80,14 +80,6 @@ static void add_info(RedisModuleInfoCtx *ctx, int for_crash_report)
     }
 }
 
-/* Registers both. Returns false if the host refused. */
-static bool stats_start(RedisModuleCtx *ctx)
-{
-    return redis.CreateCommand(ctx, "expired.stats", cmd_stats, "readonly fast", 0, 0, 0) ==
-               API_OK &&
-           redis.RegisterInfoFunc(ctx, add_info) == API_OK;
-}
-
 /* ---- the entry point ------------------------------------------------------------------------- */
 
 #define EXPORTED __attribute__((visibility("default")))
@@ -117,7 +109,10 @@ int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
         return API_ERR;
     }
     siphash_seed(key);
-    if (!stats_start(ctx) || !commands_start(ctx) || !slices_start(ctx)) return API_ERR;
+    if (redis.CreateCommand(ctx, "expired.stats", cmd_stats, "readonly fast", 0, 0, 0) != API_OK ||
+        redis.RegisterInfoFunc(ctx, add_info) != API_OK || !commands_start(ctx) ||
+        !slices_start(ctx))
+        return API_ERR;
     redis.Log(ctx, "notice", "expired " EXPIRED_VERSION ": keys expire on time");
     return API_OK;
 }

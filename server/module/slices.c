@@ -31,51 +31,12 @@ enum {
     FLUSHED_NAMES = 256, /* and elements of values, freed between two readings of the clock */
 };
 
-/* A scan of the host for existing volatile keys. It may miss a key that changes meanwhile; the
- * change then causes an event, which volatile_keys handles. */
-struct scan_keys {
-    RedisModuleScanCursor *cursor; /* NULL before the first scan */
-    int db;                        /* being scanned; -1 if no scan runs */
-};
-
-static void scan_keys_init(struct scan_keys *scan)
-{
-    *scan = (struct scan_keys){ .db = -1 };
-}
-
-/* all databases, from the first on */
-static void scan_keys_begin(struct scan_keys *scan)
-{
-    if (scan->cursor == NULL)
-        scan->cursor = redis.ScanCursorCreate();
-    else
-        redis.ScanCursorRestart(scan->cursor);
-    scan->db = 0;
-}
-
-static void note_key(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleKey *key, void *known)
-{
-    if (key != NULL) volatile_keys_note(known, ctx, name, key);
-}
-
-/* Notes the volatile keys of a few buckets. Returns false when the scan has ended. */
-static bool scan_keys_step(struct scan_keys *scan, RedisModuleCtx *ctx, struct volatile_keys *known)
-{
-    if (scan->db < 0) return false;
-    if (redis.SelectDb(ctx, scan->db) != API_OK) {
-        scan->db = -1;
-        return false;
-    }
-    if (redis.Scan(ctx, scan->cursor, note_key, known) == 0) {
-        redis.ScanCursorRestart(scan->cursor);
-        scan->db++;
-    }
-    return true;
-}
-
 static struct {
     struct volatile_keys known;
-    struct scan_keys scan;
+    /* A scan of the host for existing volatile keys. It may miss a key that changes meanwhile; the
+     * change then causes an event, which volatile_keys handles. */
+    RedisModuleScanCursor *cursor;       /* NULL before the first scan */
+    int scanned_db;                      /* -1 if no scan runs */
     bool rescan;                         /* the running load may replace keys without events */
     bool policies_heard, scans_policies; /* a new policy applies to the keys of the scan */
     bool woken;                          /* the loop will turn without waiting */
@@ -90,6 +51,22 @@ static struct {
 const struct volatile_keys *slices_volatile_keys(void)
 {
     return &here.known;
+}
+
+/* Scans all databases, from the first on. */
+static void begin_scan(void)
+{
+    if (here.cursor == NULL)
+        here.cursor = redis.ScanCursorCreate();
+    else
+        redis.ScanCursorRestart(here.cursor);
+    here.scanned_db = 0;
+}
+
+static void note_key(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleKey *key, void *data)
+{
+    (void)data;
+    if (key != NULL) volatile_keys_note(&here.known, ctx, name, key);
 }
 
 /* ---- waking up ------------------------------------------------------------------------------- */
@@ -231,8 +208,15 @@ static void run_slice(RedisModuleCtx *ctx, bool opens)
     bool more = opens && open_due(ctx, end);
     host_search_suspend(ctx, more);
     if (opens) apply_policies(ctx, end);
-    while (here.scan.db >= 0 && is_before(end))
-        if (!scan_keys_step(&here.scan, ctx, &here.known)) here.scans_policies = false;
+    while (here.scanned_db >= 0 && is_before(end)) {
+        if (redis.SelectDb(ctx, here.scanned_db) != API_OK) { /* that was the last one */
+            here.scanned_db = -1;
+            here.scans_policies = false;
+        } else if (redis.Scan(ctx, here.cursor, note_key, NULL) == 0) {
+            redis.ScanCursorRestart(here.cursor);
+            here.scanned_db++;
+        }
+    }
     bool garbage;
     do
         garbage = due_keys_reclaim(&here.known.keys, FLUSHED_NAMES) ||
@@ -240,7 +224,7 @@ static void run_slice(RedisModuleCtx *ctx, bool opens)
                   held_value_reclaim(FLUSHED_NAMES) || lent_keys_reclaim(FLUSHED_NAMES) ||
                   read_ahead_reclaim(FLUSHED_NAMES);
     while (garbage && is_before(end));
-    more = more || here.scan.db >= 0 || garbage;
+    more = more || here.scanned_db >= 0 || garbage;
     redis.SelectDb(ctx, db);
     struct due_at next = next_of_policies();
     bool policies_due = !due_at_is_never(next) && due_at_come(next, redis.Milliseconds());
@@ -267,7 +251,7 @@ static void on_loop(RedisModuleCtx *ctx, struct api_event event, uint64_t what, 
     msec now = redis.Milliseconds();
     struct due_at next = next_work();
     bool due = due_at_come(next, now);
-    bool works = here.known.changes.count > 0 || here.scan.db >= 0 ||
+    bool works = here.known.changes.count > 0 || here.scanned_db >= 0 ||
                  here.known.keys.flushed != NULL || due_values_keys()->flushed != NULL ||
                  held_value_released() || lent_keys_dropped() || read_ahead_flushed();
     bool waits = due_at_is_never(next) || (here.timer_runs && here.timer_at <= next.at);
@@ -324,11 +308,11 @@ static void on_loading(RedisModuleCtx *ctx, struct api_event event, uint64_t wha
     (void)data;
     here.known.loading = what != LOADING_ENDED && what != LOADING_FAILED;
     if (what == LOADING_REPL_STARTS) here.rescan = true;
-    if (what == LOADING_RDB_STARTS || what == LOADING_AOF_STARTS) here.scan.db = -1;
+    if (what == LOADING_RDB_STARTS || what == LOADING_AOF_STARTS) here.scanned_db = -1;
     if ((what != LOADING_ENDED && what != LOADING_FAILED) || !here.rescan) return;
     here.rescan = false;
     read_ahead_flush(-1);
-    scan_keys_begin(&here.scan);
+    begin_scan();
 }
 
 /* For events of writes. This is subscribed only once there are policies, because every write causes
@@ -345,7 +329,7 @@ static int on_write(RedisModuleCtx *ctx, int class, const char *event, RedisModu
 static void on_open(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleKey *key)
 {
     due_values_note((unsigned)redis.GetSelectedDb(ctx), api_bytes(name), key);
-    if (here.scans_policies && here.scan.db >= 0) key_policies_existing(ctx, name);
+    if (here.scans_policies && here.scanned_db >= 0) key_policies_existing(ctx, name);
 }
 
 static void on_policies(RedisModuleCtx *ctx)
@@ -354,12 +338,12 @@ static void on_policies(RedisModuleCtx *ctx)
     if (node_policies()->count == 0) return;
     if (!here.policies_heard) redis.SubscribeToKeyspaceEvents(ctx, POLICY_EVENTS, on_write);
     here.policies_heard = here.scans_policies = true;
-    scan_keys_begin(&here.scan);
+    begin_scan();
 }
 
 static void on_slots_taken(void)
 {
-    scan_keys_begin(&here.scan);
+    begin_scan();
 }
 
 static void on_cron(RedisModuleCtx *ctx, struct api_event event, uint64_t what, void *data)
@@ -384,7 +368,6 @@ bool slices_start(RedisModuleCtx *ctx)
     here.known.on_expired = key_policies_expired;
     here.known.on_deadline = read_ahead_deadline;
     read_ahead_init();
-    scan_keys_init(&here.scan);
     bool subscribed =
         command_ttl_start(ctx) &&
         redis.SubscribeToKeyspaceEvents(ctx, VOLATILE_EVENTS, on_key) == API_OK &&
@@ -394,6 +377,6 @@ bool slices_start(RedisModuleCtx *ctx)
     if (!subscribed)
         redis.Log(ctx, "warning", "this server can't report changes of keys to modules");
     imported_slots_start(ctx, on_slots_taken);
-    scan_keys_begin(&here.scan);
+    begin_scan();
     return subscribed && node_policies_start(ctx, on_policies);
 }

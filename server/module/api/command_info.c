@@ -37,27 +37,6 @@ static struct api_key_spec host_spec_of(const struct key_spec *spec)
     return to;
 }
 
-static bool describe(RedisModuleCommand *command, const struct command *row)
-{
-    static const struct api_command_layout layout = { 1, sizeof(struct api_history),
-                                                      sizeof(struct api_key_spec),
-                                                      sizeof(struct api_argument) };
-    struct key_spec specs[KEY_SPECS_MAX];
-    struct api_key_spec host_specs[KEY_SPECS_MAX + 1] = { 0 };
-    int count = command_specs(row, specs);
-    for (int i = 0; i < count; i++)
-        host_specs[i] = host_spec_of(&specs[i]);
-    const struct api_command_info info = {
-        .layout = &layout,
-        .summary = row->summary,
-        .complexity = row->complexity,
-        .tips = row->tips,
-        .arity = row->arity,
-        .key_specs = host_specs,
-    };
-    return command != NULL && redis.SetCommandInfo(command, &info) == API_OK;
-}
-
 bool command_info_register(RedisModuleCtx *ctx, const struct command *row, api_command run)
 {
     char flags[96], name[NAME_SIZE];
@@ -74,8 +53,27 @@ bool command_info_register(RedisModuleCtx *ctx, const struct command *row, api_c
         char c = row->name[i];
         name[i] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
     }
-    return redis.CreateCommand(ctx, name, run, flags, keys.first, keys.last, keys.step) == API_OK &&
-           describe(redis.GetCommand(ctx, name), row);
+    if (redis.CreateCommand(ctx, name, run, flags, keys.first, keys.last, keys.step) != API_OK)
+        return false;
+
+    static const struct api_command_layout layout = { 1, sizeof(struct api_history),
+                                                      sizeof(struct api_key_spec),
+                                                      sizeof(struct api_argument) };
+    struct key_spec specs[KEY_SPECS_MAX];
+    struct api_key_spec host_specs[KEY_SPECS_MAX + 1] = { 0 };
+    int count = command_specs(row, specs);
+    for (int i = 0; i < count; i++)
+        host_specs[i] = host_spec_of(&specs[i]);
+    const struct api_command_info info = {
+        .layout = &layout,
+        .summary = row->summary,
+        .complexity = row->complexity,
+        .tips = row->tips,
+        .arity = row->arity,
+        .key_specs = host_specs,
+    };
+    RedisModuleCommand *command = redis.GetCommand(ctx, name);
+    return command != NULL && redis.SetCommandInfo(command, &info) == API_OK;
 }
 
 void command_info_report_keys(RedisModuleCtx *ctx, const struct command *row, int argc,

@@ -18,11 +18,6 @@ void volatile_keys_init(struct volatile_keys *known)
     key_changes_init(&known->changes);
 }
 
-static unsigned database_of(RedisModuleCtx *ctx)
-{
-    return (unsigned)redis.GetSelectedDb(ctx);
-}
-
 static void report_deadline(const struct volatile_keys *known, unsigned db, struct bytes name,
                             msec at)
 {
@@ -38,17 +33,11 @@ static void forget(struct volatile_keys *known, unsigned db, struct due_key *key
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-enum meaning { MEANS_NOTHING, MEANS_GONE, MEANS_MAYBE_VOLATILE };
-
-static enum meaning meaning_of(const char *event)
+static bool is_one_of(const char *event, const char *const *events, size_t count)
 {
-    static const char *const gone[] = { "del", "persist", "rename_from", "move_from" };
-    static const char *const maybe[] = { "expire", "rename_to", "copy_to", "move_to", "restore" };
-    for (size_t i = 0; i < sizeof(maybe) / sizeof(maybe[0]); i++)
-        if (strcmp(event, maybe[i]) == 0) return MEANS_MAYBE_VOLATILE;
-    for (size_t i = 0; i < sizeof(gone) / sizeof(gone[0]); i++)
-        if (strcmp(event, gone[i]) == 0) return MEANS_GONE;
-    return MEANS_NOTHING;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(event, events[i]) == 0) return true;
+    return false;
 }
 
 static void forget_name(struct volatile_keys *known, unsigned db, struct bytes name)
@@ -57,51 +46,44 @@ static void forget_name(struct volatile_keys *known, unsigned db, struct bytes n
     if (key != NULL) forget(known, db, key);
 }
 
-static void count_expired(struct volatile_keys *known, RedisModuleCtx *ctx, struct bytes name)
-{
-    unsigned db = database_of(ctx);
-    struct due_key *key = due_keys_find(&known->keys, db, name);
-    struct due_at due = key != NULL ? due_keys_at(&known->keys, db, key) : DUE_AT_NEVER;
-    msec now = redis.Milliseconds(), at = due_at_is_never(due) ? now : due_at_deadline(due);
-    /* The entry's deadline may be older than the key's. */
-    if (known->on_expired != NULL) known->on_expired(ctx, name, at < now ? at : now);
-    if (key == NULL) return;
-    if (!due_at_is_never(due)) histogram_add(&known->lag, now - at, 1);
-    known->expired++;
-    forget(known, db, key);
-}
-
 void volatile_keys_event(struct volatile_keys *known, RedisModuleCtx *ctx, int class,
                          const char *event, RedisModuleString *name)
 {
+    static const char *const gone[] = { "del", "persist", "rename_from", "move_from" };
+    static const char *const maybe[] = { "expire", "rename_to", "copy_to", "move_to", "restore" };
     unsigned db = api_event_db(ctx, event, name);
-    if (imported_slots_has(api_bytes(name))) return;
+    struct bytes bytes = api_bytes(name);
+    if (imported_slots_has(bytes)) return;
     if (class & NOTIFY_LOADED) {
         /* Open the key at once: most keys of a file may have no deadline, and so need no entry.
          * While a file is loaded, opening a key does not expire it. The name is on the host's
          * stack, where an open key can't refer to it, so copy the name. */
-        struct bytes text = api_bytes(name);
-        RedisModuleString *copy = redis.CreateString(ctx, text.data, text.len);
+        RedisModuleString *copy = redis.CreateString(ctx, bytes.data, bytes.len);
         RedisModuleKey *key = redis.OpenKey(ctx, copy, KEY_WRITE | KEY_NOTOUCH);
         volatile_keys_note(known, ctx, copy, key);
         redis.CloseKey(key);
         redis.FreeString(ctx, copy);
     } else if (class & NOTIFY_EXPIRED) {
         /* Valkey 9 has "hexpired" in this class, for fields of its own hashes. */
-        if (strcmp(event, "expired") == 0) count_expired(known, ctx, api_bytes(name));
+        if (strcmp(event, "expired") != 0) return;
+        struct due_key *key = due_keys_find(&known->keys, db, bytes);
+        struct due_at due = key != NULL ? due_keys_at(&known->keys, db, key) : DUE_AT_NEVER;
+        msec now = redis.Milliseconds(), at = due_at_is_never(due) ? now : due_at_deadline(due);
+        /* The entry's deadline may be older than the key's. */
+        if (known->on_expired != NULL) known->on_expired(ctx, bytes, at < now ? at : now);
+        if (key == NULL) return;
+        if (!due_at_is_never(due)) histogram_add(&known->lag, now - at, 1);
+        known->expired++;
+        forget(known, db, key);
     } else if (class & NOTIFY_EVICTED) {
-        forget_name(known, db, api_bytes(name));
+        forget_name(known, db, bytes);
     } else {
-        enum meaning meaning = meaning_of(event);
+        bool is_maybe = is_one_of(event, maybe, sizeof(maybe) / sizeof(maybe[0]));
+        if (!is_maybe && !is_one_of(event, gone, sizeof(gone) / sizeof(gone[0]))) return;
         msec at = 0;
-        if (meaning == MEANS_NOTHING) return;
-        enum key_change_kind kind = KEY_IS_GONE;
-        if (meaning == MEANS_MAYBE_VOLATILE) {
-            bool is_known = !known->loading && command_ttl_deadline(name, &at);
-            kind = is_known ? KEY_HAS_DEADLINE : KEY_MAY_BE_VOLATILE;
-        }
-        key_changes_put(&known->changes, due_keys_database(&known->keys, db), kind, at,
-                        api_bytes(name));
+        enum key_change_kind kind = is_maybe ? KEY_MAY_BE_VOLATILE : KEY_IS_GONE;
+        if (is_maybe && !known->loading && command_ttl_deadline(name, &at)) kind = KEY_HAS_DEADLINE;
+        key_changes_put(&known->changes, due_keys_database(&known->keys, db), kind, at, bytes);
     }
 }
 
@@ -109,7 +91,7 @@ void volatile_keys_note(struct volatile_keys *known, RedisModuleCtx *ctx, RedisM
                         RedisModuleKey *opened)
 {
     msec at = redis.GetAbsExpire(opened);
-    unsigned db = database_of(ctx);
+    unsigned db = (unsigned)redis.GetSelectedDb(ctx);
     if (known->on_open != NULL) known->on_open(ctx, name, opened);
     if (at == NO_EXPIRE) return;
     struct due_key *key = due_keys_add(&known->keys, db, api_bytes(name));

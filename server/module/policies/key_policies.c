@@ -171,30 +171,6 @@ static bool is_done(RedisModuleCallReply *reply)
     return done;
 }
 
-/* Applies MAXLEN. A list keeps the elements at its head if some were pushed there, otherwise those
- * at its tail; a stream its last entries; a sorted set those with the highest scores, or the lowest
- * if the policy says so. */
-static void cut(RedisModuleCtx *ctx, struct bytes name, int type, const struct policy *policy,
-                unsigned causes)
-{
-    long long most = (long long)policy->max_len, from = 0, to = -1;
-    if (type == KEYTYPE_LIST) {
-        if (causes & PUSHED_HEAD)
-            to = most - 1;
-        else
-            from = -most;
-        is_done(redis.Call(ctx, "LTRIM", "!bll", name.data, name.len, from, to));
-    } else if (type == KEYTYPE_STREAM) {
-        is_done(redis.Call(ctx, "XTRIM", "!bcl", name.data, name.len, "MAXLEN", most));
-    } else if (type == KEYTYPE_ZSET) {
-        if (policy->keep_low)
-            from = most;
-        else
-            to = -most - 1;
-        is_done(redis.Call(ctx, "ZREMRANGEBYRANK", "!bll", name.data, name.len, from, to));
-    }
-}
-
 static void log_expired(RedisModuleCtx *ctx, const struct written_key *gone,
                         const struct policy *policy)
 {
@@ -253,7 +229,20 @@ static void limit(RedisModuleCtx *ctx, const struct written_key *written,
                                     .expiry_set = written->causes & EXPIRY_SET,
                                     .refreshed = policy->refresh == REFRESH_WRITE };
     msec next = policy_limit(policy, policy_ttl_deadline(policy, &use, &here.random), now);
-    if (is_long) cut(ctx, name, type, policy, written->causes);
+
+    /* MAXLEN. A list keeps the elements at its head if some were pushed there, otherwise those at
+     * its tail; a stream its last entries; a sorted set those with the highest scores, or the
+     * lowest if the policy says so. */
+    long long most = (long long)policy->max_len;
+    bool keeps_first = type == KEYTYPE_LIST ? written->causes & PUSHED_HEAD : policy->keep_low;
+    if (is_long && type == KEYTYPE_LIST)
+        is_done(redis.Call(ctx, "LTRIM", "!bll", name.data, name.len, keeps_first ? 0LL : -most,
+                           keeps_first ? most - 1 : -1LL));
+    else if (is_long && type == KEYTYPE_STREAM)
+        is_done(redis.Call(ctx, "XTRIM", "!bcl", name.data, name.len, "MAXLEN", most));
+    else if (is_long && type == KEYTYPE_ZSET)
+        is_done(redis.Call(ctx, "ZREMRANGEBYRANK", "!bll", name.data, name.len,
+                           keeps_first ? most : 0LL, keeps_first ? -1LL : -most - 1));
     if (next == at) return;
     command_ttl_begin_own(next);
     is_done(redis.Call(ctx, "PEXPIREAT", "!bl", name.data, name.len, (long long)next));

@@ -231,30 +231,24 @@ static int apply_option(RedisModuleCtx *ctx, void *data, RedisModuleString **err
     return API_OK;
 }
 
-/* Returns the row of POLICY without the subcommand STATS: the host does not report when a key is
- * read, so there is nothing to count. */
-static struct command own_row(void)
+bool node_policies_start(RedisModuleCtx *ctx, void (*on_change)(RedisModuleCtx *ctx))
 {
     enum { MOST = 16 };
-    static struct command subcommands[MOST];
-    struct command row = policy_commands.rows[0];
+    static struct command row, subcommands[MOST]; /* the host and the table keep pointers to them */
+    static const struct command_group group = { "generic", &row, 1 };
     size_t count = 0;
+    store = store_new(1);
+    changed = on_change;
+
+    /* The row of POLICY without the subcommand STATS: the host does not report when a key is read,
+     * so there is nothing to count. */
+    row = policy_commands.rows[0];
     for (const struct command *one = row.subcommands; one->name != NULL; one++) {
         if (strcmp(one->name, "STATS") == 0) continue;
         ensure(count + 1 < MOST, "more than %d subcommands", MOST - 1);
         subcommands[count++] = *one;
     }
     row.subcommands = subcommands;
-    return row;
-}
-
-bool node_policies_start(RedisModuleCtx *ctx, void (*on_change)(RedisModuleCtx *ctx))
-{
-    static struct command row; /* the host and the table keep a pointer to it */
-    static const struct command_group group = { "generic", &row, 1 };
-    store = store_new(1);
-    changed = on_change;
-    row = own_row();
     row.name = "EXPIRED.POLICY";
     row.flags |= ADMIN;
     commands = commands_new();

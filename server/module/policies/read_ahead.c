@@ -176,8 +176,8 @@ static bool copy_hash(RedisModuleKey *key, uint64_t most)
     return false;
 }
 
-/* Copies what check_key did not copy while the key was open: the value of any type but string and
- * hash, or the size of a hash that is too long. */
+/* Copies what read_ahead_run did not copy while the key was open: the value of any type but string
+ * and hash, or the size of a hash that is too long. */
 static void copy_closed(RedisModuleCtx *ctx, RedisModuleString *name, int type, uint64_t most)
 {
     if (type == KEYTYPE_HASH) {
@@ -197,11 +197,25 @@ static void copy_closed(RedisModuleCtx *ctx, RedisModuleString *name, int type, 
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
+struct due_at read_ahead_next(void)
+{
+    return due_keys_next(&here.due);
+}
+
 /* Copies the value of a key if its deadline is near, otherwise notes when that will be. Opening a
  * key that has expired removes it, and that event drops its entry in here.due. */
-static void check_key(RedisModuleCtx *ctx, unsigned db, RedisModuleString *text, msec now)
+bool read_ahead_run(RedisModuleCtx *ctx, msec now)
 {
-    struct bytes name = api_bytes(text);
+    unsigned db;
+    struct due_key *entry = due_keys_first(&here.due, now, &db);
+    if (entry == NULL) return false;
+    struct bytes name = due_key_name(entry);
+    if (imported_slots_has(name) || redis.SelectDb(ctx, (int)db) != API_OK) {
+        due_keys_forget(&here.due, db, entry);
+        return true;
+    }
+    RedisModuleString *text = redis.CreateString(ctx, name.data, name.len);
+    name = api_bytes(text);
     const struct policy *policy = policy_of(name);
     struct due_at next = DUE_AT_NEVER;
     RedisModuleKey *key = redis.OpenKey(ctx, text, KEY_WRITE | KEY_NOTOUCH);
@@ -238,24 +252,6 @@ static void check_key(RedisModuleCtx *ctx, unsigned db, RedisModuleString *text,
             read_at(db, name, next);
     }
     last_value_clear(&here.draft);
-}
-
-struct due_at read_ahead_next(void)
-{
-    return due_keys_next(&here.due);
-}
-
-bool read_ahead_run(RedisModuleCtx *ctx, msec now)
-{
-    unsigned db;
-    struct due_key *key = due_keys_first(&here.due, now, &db);
-    if (key == NULL) return false;
-    struct bytes bytes = due_key_name(key);
-    RedisModuleString *text = redis.CreateString(ctx, bytes.data, bytes.len);
-    if (imported_slots_has(bytes) || redis.SelectDb(ctx, (int)db) != API_OK)
-        due_keys_forget(&here.due, db, key);
-    else
-        check_key(ctx, db, text, now);
     redis.FreeString(ctx, text);
     return true;
 }

@@ -140,42 +140,35 @@ static bool load_record(RedisModuleIO *io, int encoding, struct effect *effect)
            load_instant(io, &effect->at) && load_instant(io, &effect->stage.at);
 }
 
-static bool load_element(RedisModuleIO *io, int encoding, struct object *object)
-{
-    struct effect effect = { 0 };
-    enum type type = object->type;
-    bool has_value = type == TYPE_DEHYDRATOR || type == TYPE_HASH;
-    bool good;
-    if (type == TYPE_DEHYDRATOR) {
-        good = load_record(io, encoding, &effect);
-    } else {
-        uint64_t stored = redis.LoadUnsigned(io); /* the deadline plus 1, or 0 for none */
-        good = stored <= (uint64_t)INSTANT_MAX + 1;
-        effect.at = stored == 0 ? NEVER : (msec)(stored - 1);
-    }
-    if (type == TYPE_ZSET) {
-        effect.score = redis.LoadDouble(io) + 0.0; /* -0 becomes 0, as in all sorted sets */
-        good = good && !isnan(effect.score);
-    }
-    char *name = good ? load_bytes(io, &effect.a) : NULL;
-    char *value = name != NULL && has_value ? load_bytes(io, &effect.b) : NULL;
-    good = name != NULL && (value != NULL || !has_value) && !redis.IsIOError(io);
-    /* A record of a dehydrator may be about an existing element: walk_put checks it. */
-    if (good && type != TYPE_DEHYDRATOR) good = !object_has(object, effect.a);
-    good = good && walk_put(object, &effect);
-    redis.Free(name);
-    redis.Free(value);
-    return good;
-}
-
 bool held_file_load(RedisModuleIO *io, int encoding, enum type type, struct object *object)
 {
     if (encoding < 1 || encoding > HELD_FILE_ENCODING) return false;
+    bool is_dehydrator = type == TYPE_DEHYDRATOR, has_value = is_dehydrator || type == TYPE_HASH;
     uint64_t count = redis.LoadUnsigned(io);
     bool good = count > 0 && !redis.IsIOError(io);
     *object = object_new(type);
-    for (; good && count > 0; count--)
-        good = load_element(io, encoding, object);
+    for (; good && count > 0; count--) {
+        struct effect effect = { 0 };
+        if (is_dehydrator) {
+            good = load_record(io, encoding, &effect);
+        } else {
+            uint64_t stored = redis.LoadUnsigned(io); /* the deadline plus 1, or 0 for none */
+            good = stored <= (uint64_t)INSTANT_MAX + 1;
+            effect.at = stored == 0 ? NEVER : (msec)(stored - 1);
+        }
+        if (type == TYPE_ZSET) {
+            effect.score = redis.LoadDouble(io) + 0.0; /* -0 becomes 0, as in all sorted sets */
+            good = good && !isnan(effect.score);
+        }
+        char *name = good ? load_bytes(io, &effect.a) : NULL;
+        char *value = name != NULL && has_value ? load_bytes(io, &effect.b) : NULL;
+        good = name != NULL && (value != NULL || !has_value) && !redis.IsIOError(io);
+        /* A record of a dehydrator may be about an existing element: walk_put checks it. */
+        if (good && !is_dehydrator) good = !object_has(object, effect.a);
+        good = good && walk_put(object, &effect);
+        redis.Free(name);
+        redis.Free(value);
+    }
     if (!good) object_free(object);
     return good;
 }

@@ -132,34 +132,29 @@ void lent_keys_open(struct lent_keys *lent, RedisModuleString *name)
     lent->keys[lent->count++] = key;
 }
 
-/* Gives the value that the key has in the store after the transaction back to the host's key. A
- * value that was replaced loses its deadline, as values of the host do. */
-static void return_value(struct lent_key *key)
-{
-    struct object object;
-    key->next = DUE_AT_NEVER;
-    bool exists = guest_take(store, api_bytes(key->name), &object, &key->next);
-    if (key->foreign && !key->replaced) {
-        if (exists) object_free(&object);
-    } else if (exists && key->held != NULL && key->type == object.type) {
-        key->held->object = object;
-        if (key->replaced && redis.GetAbsExpire(key->key) != NO_EXPIRE)
-            redis.SetExpire(key->key, NO_EXPIRE);
-    } else {
-        /* The store has freed the old value, so give the host an empty one to free. */
-        if (key->held != NULL) key->held->object = object_new(key->type);
-        if (key->held != NULL || key->foreign) redis.DeleteKey(key->key);
-        if (exists) held_value_put(key->key, held_value_new(object));
-    }
-}
-
 void lent_keys_take_back(struct lent_keys *lent)
 {
     bool changed = false;
     for (unsigned i = 0; i < lent->count; i++) {
-        return_value(&lent->keys[i]);
-        redis.CloseKey(lent->keys[i].key);
-        changed |= lent->keys[i].changed;
+        struct lent_key *key = &lent->keys[i];
+        struct object object;
+        key->next = DUE_AT_NEVER;
+        bool exists = guest_take(store, api_bytes(key->name), &object, &key->next);
+        if (key->foreign && !key->replaced) {
+            if (exists) object_free(&object);
+        } else if (exists && key->held != NULL && key->type == object.type) {
+            key->held->object = object;
+            /* A value that was replaced loses its deadline, as values of the host do. */
+            if (key->replaced && redis.GetAbsExpire(key->key) != NO_EXPIRE)
+                redis.SetExpire(key->key, NO_EXPIRE);
+        } else {
+            /* The store has freed the old value, so give the host an empty one to free. */
+            if (key->held != NULL) key->held->object = object_new(key->type);
+            if (key->held != NULL || key->foreign) redis.DeleteKey(key->key);
+            if (exists) held_value_put(key->key, held_value_new(object));
+        }
+        redis.CloseKey(key->key);
+        changed |= key->changed;
     }
     ensure(store_count(store) == 0, "%zu keys were written that were not lent", store_count(store));
     if (!lent->verbatim)
