@@ -1,4 +1,11 @@
-/* list: the operations on whole lists; list_node.h packs the elements of a node.
+/* list: a list of nodes, each of which packs elements in a block:
+ *
+ *     free | element | element ... | free
+ *          ^ begin                 ^ end
+ *
+ * An element is packed as its length, its bytes, and its length again, so that it can be read
+ * backwards. Free space at both ends leaves room for pushes. Invariants: no node is empty; a block
+ * of more than LIST_BLOCK_MAX bytes contains one element.
  *
  * Pushing is amortised O(1). If there is no room at the end, the first of these that is possible
  * happens:
@@ -8,10 +15,193 @@
  * - A new node is added. */
 #include "store/type/list.h"
 
+#include <string.h>
+
 #include "store/base/ensure.h"
 #include "store/mem/blob.h"
 #include "store/mem/mem.h"
-#include "store/type/list_node.h"
+#include "store/mem/relocate.h"
+
+struct list_node {
+    struct list_node *prev, *next;
+    uint32_t count;
+    uint32_t cap; /* bytes of data */
+    uint32_t begin, end;
+    char data[];
+};
+
+struct list {
+    struct list_node *head, *tail;
+    size_t count;
+    size_t bytes; /* memory of the nodes and this struct */
+};
+
+enum {
+    LIST_BLOCK_MIN = 64,
+    LIST_BLOCK_MAX = 8192,
+    LIST_CAP_MIN = LIST_BLOCK_MIN - sizeof(struct list_node),
+    LIST_CAP_MAX = LIST_BLOCK_MAX - sizeof(struct list_node),
+};
+
+/* ---- packing -------------------------------------------------------------------------------- */
+
+static uint32_t list_length_size(uint32_t len)
+{
+    uint32_t size = 1;
+    while (len >>= 7)
+        size++;
+    return size;
+}
+
+static uint32_t list_packed_size(size_t len)
+{
+    ensure(len <= INT32_MAX, "list element of %zu bytes", len);
+    return (uint32_t)len + 2 * list_length_size((uint32_t)len);
+}
+
+/* Writes seven bits per byte, lowest first; step is 1 to write forwards, -1 backwards. */
+static void list_length_write(char *at, int step, uint32_t len)
+{
+    for (; len >= 0x80; len >>= 7, at += step)
+        *at = (char)(0x80 | (len & 0x7f));
+    *at = (char)len;
+}
+
+static uint32_t list_length_read(const char *at, int step)
+{
+    uint32_t len = 0;
+    for (unsigned shift = 0;; shift += 7, at += step) {
+        uint32_t byte = (unsigned char)*at;
+        len |= (byte & 0x7f) << shift;
+        if (byte < 0x80) return len;
+    }
+}
+
+static void list_pack(char *at, uint32_t size, struct bytes element)
+{
+    uint32_t len = (uint32_t)element.len;
+    list_length_write(at, 1, len);
+    if (len > 0) memcpy(at + list_length_size(len), element.data, len);
+    list_length_write(at + size - 1, -1, len);
+}
+
+/* Returns the packed size of the element that begins at `offset`. */
+static uint32_t list_size_at(const struct list_node *node, uint32_t offset)
+{
+    return list_packed_size(list_length_read(node->data + offset, 1));
+}
+
+/* Returns the packed size of the element that ends at `offset`. */
+static uint32_t list_size_before(const struct list_node *node, uint32_t offset)
+{
+    return list_packed_size(list_length_read(node->data + offset - 1, -1));
+}
+
+static struct bytes list_unpack(const struct list_node *node, uint32_t offset)
+{
+    uint32_t len = list_length_read(node->data + offset, 1);
+    return bytes_of(node->data + offset + list_length_size(len), len);
+}
+
+/* ---- nodes ---------------------------------------------------------------------------------- */
+
+static uint32_t list_node_used(const struct list_node *node)
+{
+    return node->end - node->begin;
+}
+
+/* Returns a new node, not linked. */
+static struct list_node *list_node_new(struct list *list, uint32_t cap)
+{
+    struct list_node *node = mem_alloc(sizeof(*node) + cap);
+    *node = (struct list_node){ .cap = cap };
+    list->bytes += mem_size(node);
+    return node;
+}
+
+static void list_node_free(struct list *list, struct list_node *node)
+{
+    list->bytes -= mem_size(node);
+    mem_free(node);
+}
+
+/* Links the node between its prev and next. */
+static void list_node_link(struct list *list, struct list_node *node)
+{
+    *(node->prev != NULL ? &node->prev->next : &list->head) = node;
+    *(node->next != NULL ? &node->next->prev : &list->tail) = node;
+}
+
+/* Unlinks and frees the node. */
+static void list_node_unlink(struct list *list, struct list_node *node)
+{
+    *(node->prev != NULL ? &node->prev->next : &list->head) = node->next;
+    *(node->next != NULL ? &node->next->prev : &list->tail) = node->prev;
+    list_node_free(list, node);
+}
+
+/* Reallocates the node with this cap and this much room in front; returns its address. */
+static struct list_node *list_node_arrange(struct list *list, struct list_node *node, uint32_t cap,
+                                           uint32_t front)
+{
+    uint32_t size = list_node_used(node);
+    ensure(front + size <= cap, "%u bytes at %u exceed cap %u", size, front, cap);
+    struct list_node *moved = node;
+    if (cap != node->cap) {
+        moved = list_node_new(list, cap);
+        moved->prev = node->prev;
+        moved->next = node->next;
+        moved->count = node->count;
+        list_node_link(list, moved);
+    }
+    memmove(moved->data + front, node->data + node->begin, size);
+    moved->begin = front;
+    moved->end = front + size;
+    if (moved != node) list_node_free(list, node);
+    return moved;
+}
+
+/* Returns the cap of the smallest regular block that holds `size` bytes. */
+static uint32_t list_node_cap_for(uint32_t size)
+{
+    uint32_t block = LIST_BLOCK_MIN;
+    while (block - sizeof(struct list_node) < size)
+        block *= 2;
+    return block - (uint32_t)sizeof(struct list_node);
+}
+
+/* Frees unused room of a node that expects no more pushes; returns its address. */
+static struct list_node *list_node_trim(struct list *list, struct list_node *node)
+{
+    if (node->cap - list_node_used(node) <= node->cap / 4) return node;
+    return list_node_arrange(list, node, list_node_used(node), 0);
+}
+
+/* Reallocates the node if pops have left less than an eighth of its block in use. */
+static void list_node_shrink(struct list *list, struct list_node *node)
+{
+    if (node->cap <= LIST_CAP_MIN || list_node_used(node) >= node->cap / 8) return;
+    uint32_t cap = list_node_cap_for(2 * list_node_used(node));
+    if (cap < node->cap) list_node_arrange(list, node, cap, (cap - list_node_used(node)) / 2);
+}
+
+static void list_node_check(const struct list_node *node)
+{
+    ensure(node->count > 0, "empty node: count %u", node->count);
+    ensure(node->begin < node->end && node->end <= node->cap, "[%u, %u) of %u", node->begin,
+           node->end, node->cap);
+    ensure(node->cap <= LIST_CAP_MAX || node->count == 1, "%u elements in a large block of %u",
+           node->count, node->cap);
+    uint32_t count = 0, offset = node->begin;
+    while (offset < node->end) {
+        offset += list_size_at(node, offset);
+        ensure(offset <= node->end, "element ends at %u, after %u", offset, node->end);
+        uint32_t back = list_size_before(node, offset), size = list_size_at(node, offset - back);
+        ensure(back == size, "sizes %u and %u differ before %u", back, size, offset);
+        count++;
+    }
+    ensure(count == node->count, "%u elements, count %u", count, node->count);
+}
 
 static uint32_t room_at(const struct list_node *node, enum list_end end)
 {
@@ -387,7 +577,13 @@ struct list *list_relocate(struct list *list, struct relocation_cursor *cursor,
     for (uint64_t i = 0; i < cursor->at && node != NULL; i++)
         node = node->next;
     while (node != NULL && cursor->at < NODES_MAX) {
-        node = list_node_relocate(list, node, relocation)->next;
+        struct list_node *moved = relocation_copy(relocation, node);
+        if (moved != NULL) {
+            list_node_link(list, moved);
+            mem_free(node);
+            node = moved;
+        }
+        node = node->next;
         cursor->at++;
         if (relocation->left == 0) break;
     }

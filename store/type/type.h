@@ -5,11 +5,10 @@
  *     type_rows                      a row for each type, with its functions
  *     string
  *     hyperloglog                    inside a string
- *     list, list_node
+ *     list
  *     set, hash
  *     zset                           sorted sets
  *       zset_packed, zset_front        the small form
- *       zset_table                     the large form
  *     dehydrator                     delay queues
  *       elements, element              their elements, by id and by deadline
  *       dehydrator_extras, schedules   what only few dehydrators need

@@ -1,5 +1,6 @@
-/* zset: a small sorted set is packed in order (zset_packed); a large one is a table and a tree
- * (zset_table).
+/* zset: a small sorted set is packed in order (zset_packed); a large one is a table by the bytes of
+ * its members and a tree by their scores. Each member is then one allocation, with a deadline if it
+ * ever had one.
  *
  * Every sorted set begins small. It becomes large when something does not fit, or when zset_expect
  * announces many members, and then stays large. The name of the encoding does not depend on the
@@ -8,10 +9,107 @@
 
 #include "store/base/encoding_limits.h"
 #include "store/base/ensure.h"
+#include "store/base/siphash.h"
 #include "store/mem/mem.h"
 #include "store/mem/outbuf.h"
+#include "store/struct/deadlines.h"
+#include "store/struct/dict.h"
+#include "store/struct/ranked.h"
 #include "store/type/zset_packed.h"
-#include "store/type/zset_table.h"
+
+/* ---- the large form -------------------------------------------------------------------------- */
+
+struct zset_table {
+    struct dict members; /* of struct ranked_member */
+    struct ranked ranked;
+    struct deadlines *deadlines;
+    size_t bytes; /* memory of the members and this struct */
+};
+
+static struct ranked_member *zset_table_find(const struct zset_table *table, struct bytes member)
+{
+    return dict_find(&table->members, member);
+}
+/* Returns a member's deadline, or NEVER. O(1) */
+static msec zset_table_at(const struct zset_table *table, const struct ranked_member *m)
+{
+    return ranked_has_expiry(m) ? deadlines_at(table->deadlines, ranked_deadline(m)) : NEVER;
+}
+
+static struct bytes member_key(const void *member)
+{
+    return ranked_bytes(member);
+}
+
+static const struct dict_type members_type = { .key = member_key };
+
+static struct zset_table *zset_table_new(void)
+{
+    struct zset_table *table = mem_alloc(sizeof(*table));
+    dict_init(&table->members, &members_type);
+    ranked_init(&table->ranked);
+    table->deadlines = NULL;
+    table->bytes = mem_size(table);
+    return table;
+}
+
+static struct ranked_member *member_new(struct zset_table *table, struct bytes member, double score,
+                                        bool has_expiry)
+{
+    ensure(member.len <= RANKED_LEN_MAX, "zset member of %zu bytes", member.len);
+    struct ranked_member *m = mem_alloc_tight(ranked_size(member.len, has_expiry));
+    ranked_member_init(m, score, member, has_expiry);
+    table->bytes += mem_size(m);
+    return m;
+}
+
+static void member_free(struct zset_table *table, struct ranked_member *m)
+{
+    /* Cancel before freeing: the agenda points into this member. */
+    if (ranked_has_expiry(m)) deadlines_cancel(&table->deadlines, ranked_deadline(m));
+    table->bytes -= mem_size(m);
+    mem_free(m);
+}
+
+/* Sets the deadline of m, or removes it (NEVER); m may move in memory. O(log n) */
+static void zset_table_expire(struct zset_table *table, struct ranked_member *m, msec at)
+{
+    if (zset_table_at(table, m) == at) return;
+    if (at == NEVER) {
+        /* Keep the room for a deadline, idle. */
+        deadlines_cancel(&table->deadlines, ranked_deadline(m));
+        return;
+    }
+    if (!ranked_has_expiry(m)) { /* reallocate it with room for a deadline */
+        struct ranked_member *old = m;
+        m = member_new(table, ranked_bytes(old), old->score, true);
+        dict_moved(&table->members, old, m);
+        ranked_moved(&table->ranked, old, m);
+        member_free(table, old);
+    }
+    deadlines_set(&table->deadlines, ranked_deadline(m), at);
+}
+
+static void zset_table_add(struct zset_table *table, struct bytes member, double score, msec at)
+{
+    struct ranked_member *m = member_new(table, member, score, at != NEVER);
+    /* The hash of the caller's member may be known already, unlike that of the copy. */
+    dict_add_hashed(&table->members, m, siphash(member.data, member.len));
+    ranked_add(&table->ranked, m);
+    if (at != NEVER) zset_table_expire(table, m, at);
+}
+
+static void zset_table_put(struct zset_table *table, struct bytes member, double score, msec at)
+{
+    struct ranked_member *m = zset_table_find(table, member);
+    if (m == NULL) {
+        zset_table_add(table, member, score, at);
+        return;
+    }
+    /* -0 and 0 are equal scores, as in Redis. */
+    if (m->score != score) ranked_move(&table->ranked, m, score);
+    zset_table_expire(table, m, at);
+}
 
 #define NOINLINE __attribute__((noinline))
 
@@ -71,7 +169,18 @@ void zset_free(struct zset *zset)
 bool zset_free_some(struct zset *zset, size_t *work)
 {
     if (zset->is_large) {
-        if (!zset_table_free_some(zset->table, work)) return false;
+        /* The tree first, then the members one by one from the table. The agenda comes last:
+         * freeing it does not access members. */
+        struct zset_table *table = zset->table;
+        for (; *work > 0 && ranked_take(&table->ranked) != NULL; --*work) {
+        }
+        for (; *work > 0 && dict_count(&table->members) > 0; --*work)
+            mem_free(dict_take(&table->members));
+        if (dict_count(&table->members) > 0) return false;
+        if (!deadlines_free_some(&table->deadlines, work)) return false;
+        ranked_drop(&table->ranked);
+        dict_drop(&table->members);
+        mem_free(table);
     } else if (zset->packed.count > 0) {
         if (*work == 0) return false;
         packed_drop(&zset->packed);
@@ -174,7 +283,11 @@ bool zset_remove(struct zset *zset, struct bytes member)
         packed_remove(&zset->packed, offset);
         return true;
     }
-    return zset_table_remove(zset->table, member);
+    struct ranked_member *m = dict_remove(&zset->table->members, member);
+    if (m == NULL) return false;
+    ranked_remove(&zset->table->ranked, m);
+    member_free(zset->table, m);
+    return true;
 }
 
 void zset_remove_ranks(struct zset *zset, size_t from, size_t to)
@@ -182,12 +295,17 @@ void zset_remove_ranks(struct zset *zset, size_t from, size_t to)
     ensure(from <= to && to <= zset_count(zset), "ranks [%zu, %zu) of %zu", from, to,
            zset_count(zset));
     if (from == to) return;
-    if (zset->is_large) {
-        zset_table_remove_ranks(zset->table, from, to);
+    if (!zset->is_large) {
+        uint32_t offset = packed_nth(&zset->packed, (unsigned)from);
+        packed_remove_some(&zset->packed, offset, (unsigned)(to - from));
         return;
     }
-    uint32_t offset = packed_nth(&zset->packed, (unsigned)from);
-    packed_remove_some(&zset->packed, offset, (unsigned)(to - from));
+    for (size_t left = to - from; left > 0; left--) {
+        struct ranked_member *m = ranked_at(&zset->table->ranked, from);
+        ranked_remove(&zset->table->ranked, m);
+        dict_remove(&zset->table->members, ranked_bytes(m));
+        member_free(zset->table, m);
+    }
 }
 
 /* ---- walking ------------------------------------------------------------------------------- */
@@ -255,7 +373,7 @@ NOINLINE static bool large_prev(struct zset_iter *iter, struct bytes *member, do
 }
 
 /* Reads the record at the iterator's rank. Returns false past either end. */
-static inline bool read_record(struct zset_iter *iter, struct bytes *member, double *score)
+static bool read_record(struct zset_iter *iter, struct bytes *member, double *score)
 {
     const struct packed *packed = &iter->zset->packed;
     struct packed_record record;
@@ -336,6 +454,24 @@ struct expiring zset_expiring(const struct zset *zset)
 
 /* ---- relocating ---------------------------------------------------------------------------- */
 
+enum { PHASE_TREE, PHASE_TABLE, PHASE_DEADLINES };
+
+struct mover {
+    struct zset_table *table;
+    struct relocation *relocation;
+};
+
+static struct ranked_member *member_relocate(void *ctx, struct ranked_member *old)
+{
+    const struct mover *mover = ctx;
+    struct ranked_member *moved = relocation_copy(mover->relocation, old);
+    if (moved == NULL) return old;
+    dict_moved(&mover->table->members, old, moved);
+    if (ranked_has_expiry(moved)) deadlines_moved(mover->table->deadlines, ranked_deadline(moved));
+    mem_free(old);
+    return moved;
+}
+
 struct zset *zset_relocate(struct zset *zset, struct relocation_cursor *cursor,
                            struct relocation *relocation)
 {
@@ -347,7 +483,21 @@ struct zset *zset_relocate(struct zset *zset, struct relocation_cursor *cursor,
         return zset;
     }
     if (begins) zset->table = relocation_block(relocation, zset->table);
-    zset_table_relocate(zset->table, cursor, relocation);
+    struct zset_table *table = zset->table;
+    struct mover mover = { table, relocation };
+    do {
+        switch (cursor->phase) {
+        case PHASE_TREE:
+            cursor->at =
+                ranked_relocate(&table->ranked, cursor->at, relocation, member_relocate, &mover);
+            break;
+        case PHASE_TABLE:
+            cursor->at = dict_relocate(&table->members, cursor->at, relocation, NULL, NULL);
+            break;
+        default: deadlines_relocate(&table->deadlines, cursor, relocation); break;
+        }
+        if (cursor->at == 0) cursor->phase = (cursor->phase + 1) % (PHASE_DEADLINES + 1);
+    } while (!relocation_begins(cursor) && relocation->left > 0);
     return zset;
 }
 
@@ -372,14 +522,36 @@ void zset_widen(struct zset *zset)
 
 size_t zset_bytes(const struct zset *zset)
 {
-    return mem_size(zset) +
-           (zset->is_large ? zset_table_bytes(zset->table) : packed_bytes(&zset->packed));
+    if (!zset->is_large) return mem_size(zset) + packed_bytes(&zset->packed);
+    const struct zset_table *table = zset->table;
+    return mem_size(zset) + table->bytes + dict_bytes(&table->members) +
+           ranked_bytes_used(&table->ranked) + deadlines_bytes(table->deadlines);
 }
 
 void zset_check(const struct zset *zset)
 {
-    if (zset->is_large)
-        zset_table_check(zset->table);
-    else
+    if (!zset->is_large) {
         zset_packed_check(&zset->packed);
+        return;
+    }
+    const struct zset_table *table = zset->table;
+    size_t bytes = mem_size(table), count = 0, expiring = 0;
+    struct ranked_iter iter;
+    const struct ranked_member *m;
+    dict_check(&table->members);
+    ranked_check(&table->ranked);
+    deadlines_check(table->deadlines);
+    ranked_iter_at(&iter, &table->ranked, 0);
+    while ((m = ranked_iter_next(&iter)) != NULL) {
+        ensure(zset_table_find(table, ranked_bytes(m)) == m,
+               "rank %zu: not the member in the table", count);
+        bytes += mem_size(m);
+        expiring += zset_table_at(table, m) != NEVER;
+        count++;
+    }
+    ensure(count == dict_count(&table->members), "%zu in the tree, %zu in the table", count,
+           dict_count(&table->members));
+    ensure(expiring == deadlines_count(table->deadlines), "%zu armed members, %zu deadlines",
+           expiring, deadlines_count(table->deadlines));
+    ensure(bytes == table->bytes, "%zu bytes, counted %zu", bytes, table->bytes);
 }
