@@ -1,4 +1,4 @@
-/* pending_tree: changes of the tree. A change first updates the summaries and counts on its path,
+/* pending_tree: see pending_tree.h. A change first updates the summaries and counts on its path,
  * and then splits or merges leaves. Only leaves of the same parent are merged, so that the
  * summaries above the parent stay right. counted.c splits and merges the nodes above the leaves,
  * and has their summaries updated (`changed` in counted.h). */
@@ -8,7 +8,48 @@
 
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
-#include "store/type/stream/pending_inner.h"
+
+/* A branch of an inner node. */
+struct pending_branch {
+    struct counted_node *child;
+    struct stream_id from; /* the key */
+    struct pending_summary below;
+};
+
+static struct pending_branch *pending_branches(const struct counted_node *inner)
+{
+    return (struct pending_branch *)(uintptr_t)((const struct counted_inner *)inner)->branches;
+}
+
+static unsigned pending_branch_count(const struct counted_node *inner)
+{
+    return ((const struct counted_inner *)inner)->count;
+}
+
+static void pending_summary_join(struct pending_summary *to, const struct pending_summary *from)
+{
+    for (unsigned kind = 0; kind < PENDING_KINDS; kind++)
+        if (from->first[kind] < to->first[kind]) to->first[kind] = from->first[kind];
+    to->consumers |= from->consumers;
+}
+
+/* Returns the last branch that begins at or before the ID. Tries both ends first, because entries
+ * are delivered and acknowledged nearly in order. */
+static unsigned pending_branch_for(const struct counted_node *inner, struct stream_id id)
+{
+    const struct pending_branch *branches = pending_branches(inner);
+    unsigned low = 0, high = pending_branch_count(inner);
+    if (high > 1 && stream_id_before(id, branches[1].from)) return 0;
+    if (!stream_id_before(id, branches[high - 1].from)) return high - 1;
+    while (high - low > 1) {
+        unsigned middle = (low + high) / 2;
+        if (stream_id_before(id, branches[middle].from))
+            high = middle;
+        else
+            low = middle;
+    }
+    return low;
+}
 
 enum { HEIGHT_MAX = 30 }; /* enough for any tree that fits into memory */
 
@@ -329,4 +370,136 @@ size_t pending_tree_relocate(struct pending_tree *tree, size_t rank, struct relo
     counted_relocate(&tree->nodes, leaf, relocation);
     size_t next = rank - index + leaf->total;
     return next < tree->count ? next : 0;
+}
+
+/* ---- searching ------------------------------------------------------------------------------ */
+
+bool pending_tree_find(const struct pending_tree *tree, struct stream_id id,
+                       struct pending_record *found)
+{
+    const struct counted_node *node = tree->nodes.root;
+    if (node == NULL) return false;
+    for (uint32_t height = tree->nodes.height; height > 0; height--)
+        node = pending_branches(node)[pending_branch_for(node, id)].child;
+    const struct pending_leaf *leaf = (const struct pending_leaf *)node;
+    unsigned i = pending_leaf_from(leaf, id);
+    if (i == leaf->count) return false;
+    pending_leaf_get(leaf, i, found);
+    return stream_id_equal(found->id, id);
+}
+
+bool pending_tree_at(const struct pending_tree *tree, size_t rank, struct pending_record *found)
+{
+    if (rank >= tree->count) return false;
+    const struct counted_node *leaf = counted_at(&tree->nodes, &rank);
+    pending_leaf_get((const struct pending_leaf *)leaf, (unsigned)rank, found);
+    return true;
+}
+
+static bool may_have(const struct pending_summary *below, const struct pending_query *query)
+{
+    if (query->consumer != 0 && (below->consumers & pending_bit(query->consumer)) == 0)
+        return false;
+    return !query->by_time || below->first[PENDING_DELIVERED] <= query->until[PENDING_DELIVERED] ||
+           (query->consumer == 0 &&
+            below->first[PENDING_RELEASED] <= query->until[PENDING_RELEASED]);
+}
+
+static bool leaf_next(const struct pending_leaf *leaf, const struct pending_query *query,
+                      struct pending_record *found)
+{
+    for (unsigned i = pending_leaf_from(leaf, query->from);; i++) {
+        if (query->consumer != 0) i = pending_leaf_next_of(leaf, i, query->consumer);
+        if (i >= leaf->count) return false;
+        pending_leaf_get(leaf, i, found);
+        if (stream_id_before(query->to, found->id)) return false;
+        if (!query->by_time || found->at <= query->until[pending_kind(found)]) return true;
+    }
+}
+
+static bool subtree_next(const struct counted_node *node, unsigned height,
+                         const struct pending_query *query, struct pending_record *found)
+{
+    if (height == 0) return leaf_next((const struct pending_leaf *)node, query, found);
+    unsigned first = pending_branch_for(node, query->from), count = pending_branch_count(node);
+    for (unsigned i = first; i < count; i++) {
+        const struct pending_branch *branch = &pending_branches(node)[i];
+        if (i > first && stream_id_before(query->to, branch->from)) return false;
+        if (may_have(&branch->below, query) &&
+            subtree_next(branch->child, height - 1, query, found))
+            return true;
+    }
+    return false;
+}
+
+bool pending_tree_next(const struct pending_tree *tree, const struct pending_query *query,
+                       struct pending_record *found)
+{
+    return tree->nodes.root != NULL && may_have(&tree->all, query) &&
+           subtree_next(tree->nodes.root, tree->nodes.height, query, found);
+}
+
+/* ---- checking, for tests -------------------------------------------------------------------- */
+
+struct checking {
+    void (*visit)(void *ctx, const struct pending_record *record);
+    void *ctx;
+    bool has_last;
+    struct stream_id last;
+    size_t count, bytes;
+};
+
+static void check_leaf(void *ctx, const struct counted_node *node)
+{
+    struct checking *checking = ctx;
+    const struct pending_leaf *leaf = (const struct pending_leaf *)node;
+    struct pending_record record;
+    pending_leaf_check(leaf);
+    ensure(node->total == leaf->count, "%u records, counted %zu", leaf->count, node->total);
+    for (unsigned i = 0; i < leaf->count; i++) {
+        pending_leaf_get(leaf, i, &record);
+        ensure(!checking->has_last || stream_id_before(checking->last, record.id),
+               "record %u of %u comes before the last leaf's", i, leaf->count);
+        checking->last = record.id;
+        checking->has_last = true;
+        checking->visit(checking->ctx, &record);
+    }
+    checking->bytes += pending_leaf_bytes(leaf);
+    checking->count += leaf->count;
+}
+
+static void check_key(void *ctx, const void *key)
+{
+    struct checking *checking = ctx;
+    struct stream_id from = *(const struct stream_id *)key;
+    ensure(stream_id_before(checking->last, from), "a key after %zu records", checking->count);
+    stream_id_down(&from); /* the next record may have this ID */
+    checking->last = from;
+}
+
+static struct pending_summary check_summaries(const struct counted_node *node, unsigned height)
+{
+    if (height == 0) return pending_leaf_summary((const struct pending_leaf *)node);
+    struct pending_summary all = PENDING_SUMMARY_NONE;
+    for (unsigned i = 0; i < pending_branch_count(node); i++) {
+        const struct pending_branch *branch = &pending_branches(node)[i];
+        struct pending_summary below = check_summaries(branch->child, height - 1);
+        ensure(memcmp(&below, &branch->below, sizeof(below)) == 0, "summary %u at height %u", i,
+               height);
+        pending_summary_join(&all, &below);
+    }
+    return all;
+}
+
+void pending_tree_check(const struct pending_tree *tree,
+                        void (*visit)(void *ctx, const struct pending_record *record), void *ctx)
+{
+    struct checking checking = { .visit = visit, .ctx = ctx };
+    struct pending_summary all = PENDING_SUMMARY_NONE;
+    counted_check(&tree->nodes, &(struct counted_visitor){ check_leaf, check_key, &checking });
+    if (tree->nodes.root != NULL) all = check_summaries(tree->nodes.root, tree->nodes.height);
+    ensure(checking.count == tree->count && checking.bytes == tree->leaf_bytes,
+           "%zu records, counted %zu; %zu bytes, counted %zu", checking.count, tree->count,
+           checking.bytes, tree->leaf_bytes);
+    ensure(memcmp(&all, &tree->all, sizeof(all)) == 0, "wrong summary of all");
 }
