@@ -1,5 +1,5 @@
 /* ranked_node: the nodes of a ranked tree, and moving items between neighbours. Private to
- * ranked*.c and the test. ranked.c decides when nodes are split, merged or balanced.
+ * ranked.c and the test. ranked.c decides when nodes are split, merged or balanced.
  *
  * An item of an inner node is a branch: the first score and member of its subtree, the child, and
  * the number of members in the subtree. An item of a leaf is a member and a key of four bytes: its
