@@ -6,7 +6,6 @@
 
 #include "store/base/bytes.h"
 #include "store/policy/policy.h"
-#include "store/policy/policy_targets.h"
 
 /* Statistics of a policy in a table. Code that may only read the table counts here too, so the
  * counts are behind a pointer. They are not part of the data: all are 0 when the policy is added,
@@ -19,7 +18,16 @@ struct policy_stats {
 };
 
 struct policy_node;
+struct policy_target;
 struct rule;
+
+/* The names that policies write to (EXPIRED TO or MAXDELIVERIES), each with the number of policies
+ * that do so. They are sorted, so a look-up costs O(log n). All zero if empty. */
+struct policy_targets {
+    struct policy_target *names;
+    size_t count, cap;
+    size_t bytes; /* memory */
+};
 
 /* A table of policies. All zero if empty. */
 struct policies {
@@ -53,6 +61,7 @@ static inline const struct policy *policies_with(const struct policies *policies
 {
     return policies->with[option] == 0 ? NULL : policies_of(policies, key, NULL);
 }
+bool policy_targets_have(const struct policy_targets *targets, struct bytes name); /* O(log n) */
 /* Is the key the target of some policy's EXPIRED TO? O(log policies) */
 static inline bool policies_log_to(const struct policies *policies, struct bytes key)
 {

@@ -8,7 +8,6 @@
  *     policy_rows       a row for each option
  *     policy_words      the words of POLICY SET, and those of files
  *     policy_options    computes deadlines and rates from the options
- *     policy_targets    the keys that policies write to
  *
  * store/policy_progress.h records how far a new policy has been applied to existing keys.
  *
