@@ -47,7 +47,6 @@
 #include "store/effect.h"
 #include "store/keyspace.h"
 #include "store/store.h"
-#include "store/txn/lifetime.h"
 
 enum origin {
     FROM_CLIENT,
@@ -62,6 +61,21 @@ enum {
     TXN_EMPTIED_MAX = 2, /* collections that one call may empty without dropping their keys */
     TXN_EVENT_WORDS = (EVENT_COUNT + 63) / 64,
 };
+
+/* How a put sets the deadline of its member. Where the rule leaves a member without a deadline, a
+ * policy's MEMBERTTL applies; with LIFE_ADD it applies to an existing member too. */
+enum life_rule {
+    LIFE_ADD,     /* SADD, ZADD: an existing member keeps its deadline, a new one has none */
+    LIFE_KEEP,    /* HINCRBY, ZINCRBY: the same, but MEMBERTTL applies to new members only */
+    LIFE_CLEAR,   /* HSET: no deadline */
+    LIFE_SET,     /* `at`, which must not be in the past */
+    LIFE_SET_NEW, /* `at` for a new member; an existing member keeps its deadline */
+};
+struct lifetime {
+    enum life_rule rule;
+    msec at;
+};
+#define LIFE(word) ((struct lifetime){ .rule = LIFE_##word, .at = NEVER })
 
 struct txn {
     struct store *store;
