@@ -76,25 +76,20 @@
     static void any_##noun##_widen(struct object *object)                                          \
     {                                                                                              \
         noun##_widen(object->noun);                                                                \
-    }
-/* Defines the hint function for a collection whose elements are in a table by name. */
-#define HINT(noun)                                                                                 \
+    }                                                                                              \
     static const struct dict *any_##noun##_hint(const struct object *object)                       \
     {                                                                                              \
         return noun##_hint(object->noun);                                                          \
-    }
-
-#define MEMBERS_ROW(noun)                                                                          \
-    .may_have_expiry = true, .members = &noun##_members, .has = any_##noun##_has
-#define TABLE_ROW(noun) .widen = any_##noun##_widen, HINT_ROW(noun)
-#define HINT_ROW(noun)  .hint = any_##noun##_hint
-/* Defines the function that enlarges a collection before many elements are added. */
-#define EXPECT(noun)                                                                               \
+    }                                                                                              \
     static void any_##noun##_expect(struct object *object, size_t count)                           \
     {                                                                                              \
         noun##_expect(object->noun, count);                                                        \
     }
-#define EXPECT_ROW(noun) .expect = any_##noun##_expect
+
+#define MEMBERS_ROW(noun)                                                                          \
+    .may_have_expiry = true, .members = &noun##_members, .has = any_##noun##_has
+#define TABLE_ROW(noun)                                                                            \
+    .widen = any_##noun##_widen, .hint = any_##noun##_hint, .expect = any_##noun##_expect
 
 COLLECTION(list)
 COLLECTION(set)
@@ -110,14 +105,16 @@ MEMBERS(lease)
 TABLE(set)
 TABLE(hash)
 TABLE(zset)
-HINT(set)
-HINT(hash)
-HINT(zset)
-HINT(dehydrator)
-EXPECT(set)
-EXPECT(hash)
-EXPECT(zset)
-EXPECT(dehydrator)
+
+static const struct dict *dehydrator_hint_of(const struct object *object)
+{
+    return dehydrator_hint(object->dehydrator);
+}
+
+static void dehydrator_expect_more(struct object *object, size_t count)
+{
+    dehydrator_expect(object->dehydrator, count);
+}
 
 static struct due_at dehydrator_due(const struct object *object)
 {
@@ -240,14 +237,12 @@ const struct type_row type_rows[TYPE_COUNT] = {
                       .encoding = string_encoding,
                       .check = string_check },
     [TYPE_LIST] = { COLLECTION_ROW(list) },
-    [TYPE_SET] = { COLLECTION_ROW(set), MEMBERS_ROW(set), TABLE_ROW(set), EXPECT_ROW(set),
-                   .item = "member" },
-    [TYPE_HASH] = { COLLECTION_ROW(hash), MEMBERS_ROW(hash), TABLE_ROW(hash), EXPECT_ROW(hash),
-                    .item = "field" },
-    [TYPE_ZSET] = { COLLECTION_ROW(zset), MEMBERS_ROW(zset), TABLE_ROW(zset), EXPECT_ROW(zset),
-                    .item = "member" },
-    [TYPE_DEHYDRATOR] = { COLLECTION_ROW(dehydrator), HINT_ROW(dehydrator), EXPECT_ROW(dehydrator),
-                          .item = "element", .may_have_expiry = true, .has = dehydrator_has,
+    [TYPE_SET] = { COLLECTION_ROW(set), MEMBERS_ROW(set), TABLE_ROW(set), .item = "member" },
+    [TYPE_HASH] = { COLLECTION_ROW(hash), MEMBERS_ROW(hash), TABLE_ROW(hash), .item = "field" },
+    [TYPE_ZSET] = { COLLECTION_ROW(zset), MEMBERS_ROW(zset), TABLE_ROW(zset), .item = "member" },
+    [TYPE_DEHYDRATOR] = { COLLECTION_ROW(dehydrator), .hint = dehydrator_hint_of,
+                          .expect = dehydrator_expect_more, .item = "element",
+                          .may_have_expiry = true, .has = dehydrator_has,
                           .is_held = dehydrator_is_held, .notes = dehydrator_notes,
                           .next_due = dehydrator_due, .next_due_after = dehydrator_due_after,
                           .all_expire_at = dehydrator_all_expire_at,
