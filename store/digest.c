@@ -26,9 +26,13 @@ static uint64_t hash_words(unsigned lane, const uint64_t *words, size_t count)
     return siphash_keyed(lane_keys[lane], words, count * sizeof(*words));
 }
 
+/* The words and their number, as arguments of hash_words. */
+#define WORDS(...)                                                                                 \
+    (const uint64_t[]){ __VA_ARGS__ }, sizeof((const uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t)
+
 static uint64_t lane_hash_pair(unsigned lane, uint64_t a, uint64_t b)
 {
-    return hash_words(lane, (const uint64_t[]){ a, b }, 2);
+    return hash_words(lane, WORDS(a, b));
 }
 
 /* Combines a member's hash with its deadline. */
@@ -123,21 +127,19 @@ struct more {
 static void add_options(struct more *more, struct bytes id, struct bytes payload, msec at,
                         const struct push_options *options)
 {
-    const uint64_t words[] = {
-        lane_hash(more->lane, id), lane_hash(more->lane, payload), (uint64_t)at,
-        (uint64_t)options->first,  (uint64_t)options->remember,    (uint64_t)options->every,
-        (uint64_t)options->phase,
-    };
-    more->sum += hash_words(more->lane, words, sizeof(words) / sizeof(words[0]));
+    more->sum += hash_words(more->lane, WORDS(lane_hash(more->lane, id),
+                                              lane_hash(more->lane, payload), (uint64_t)at,
+                                              (uint64_t)options->first, (uint64_t)options->remember,
+                                              (uint64_t)options->every, (uint64_t)options->phase));
 }
 
 static void add_schedule(struct more *more, struct bytes id, bool of_successor,
                          const struct push_options *options)
 {
-    const uint64_t words[] = { lane_hash(more->lane, id), lane_hash(more->lane, options->cron),
-                               of_successor, (uint64_t)options->phase };
     if (options->cron.len > 0)
-        more->sum += hash_words(more->lane, words, sizeof(words) / sizeof(words[0]));
+        more->sum += hash_words(more->lane, WORDS(lane_hash(more->lane, id),
+                                                  lane_hash(more->lane, options->cron),
+                                                  of_successor, (uint64_t)options->phase));
 }
 
 static void digest_options(void *ctx, struct effect *effect)
@@ -170,16 +172,10 @@ static uint64_t digest_dehydrator(unsigned lane, const struct object *object, ms
     dehydrator_walk_begin(&walk, object->dehydrator);
     for (struct element *element; (element = dehydrator_walk_next(&walk, &at)) != NULL;) {
         struct stage stage = dehydrator_stage(object->dehydrator, element);
-        const uint64_t words[] = {
-            chain,
-            lane_hash(lane, element_id(element)),
-            lane_hash(lane, element_payload(element)),
-            (uint64_t)at,
-            stage.deliveries,
-            /* A token is larger than 0, and without one the word is 0 or 1. */
-            (uint64_t)stage.token + stage.claimed,
-        };
-        chain = hash_words(lane, words, sizeof(words) / sizeof(words[0]));
+        /* A token is larger than 0, and without one the last word is 0 or 1. */
+        chain = hash_words(lane, WORDS(chain, lane_hash(lane, element_id(element)),
+                                       lane_hash(lane, element_payload(element)), (uint64_t)at,
+                                       stage.deliveries, (uint64_t)stage.token + stage.claimed));
     }
     dehydrator_walk_end(&walk);
     struct more more = { lane, now, chain };
@@ -196,9 +192,6 @@ static uint64_t digest_dehydrator(unsigned lane, const struct object *object, ms
     }
     return more.sum;
 }
-
-#define WORDS(...)                                                                                 \
-    (const uint64_t[]){ __VA_ARGS__ }, sizeof((const uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t)
 
 static uint64_t digest_entries(unsigned lane, const struct stream *stream, msec now)
 {
@@ -296,14 +289,9 @@ static uint64_t (*const digesters[TYPE_COUNT])(unsigned lane, const struct objec
 static uint64_t digest_entry(unsigned lane, const struct keyspace *ks, const struct entry *entry,
                              msec now)
 {
-    const uint64_t words[] = {
-        ks->db,
-        lane_hash(lane, entry_key(entry)),
-        entry->object.type,
-        digesters[entry->object.type](lane, &entry->object, now),
-        (uint64_t)entry_expires_at(ks, entry),
-    };
-    return hash_words(lane, words, 5);
+    uint64_t value = digesters[entry->object.type](lane, &entry->object, now);
+    return hash_words(lane, WORDS(ks->db, lane_hash(lane, entry_key(entry)), entry->object.type,
+                                  value, (uint64_t)entry_expires_at(ks, entry)));
 }
 
 /* Hashes the options of version 0.1 as that version did, so that its data keeps its digest. Later
@@ -319,15 +307,10 @@ static void digest_policy(void *ctx, struct bytes name, const struct policy *pol
     later.pending = false;
     policy_words_write(&words, &later);
     for (unsigned lane = 0; lane < 2; lane++) {
-        const uint64_t first[] = { lane_hash(lane, name),
-                                   (uint64_t)policy->ttl,
-                                   (uint64_t)policy->max_ttl,
-                                   (uint64_t)policy->member_ttl,
-                                   policy->max_len,
-                                   policy->refresh,
-                                   policy->jitter,
-                                   policy->keep_low };
-        uint64_t chain = hash_words(lane, first, sizeof(first) / sizeof(first[0]));
+        uint64_t chain = hash_words(lane, WORDS(lane_hash(lane, name), (uint64_t)policy->ttl,
+                                                (uint64_t)policy->max_ttl,
+                                                (uint64_t)policy->member_ttl, policy->max_len,
+                                                policy->refresh, policy->jitter, policy->keep_low));
         for (size_t i = 0; i < words.count; i++)
             chain = lane_hash_pair(lane, chain, lane_hash(lane, words.words[i]));
         *(lane == 0 ? &digest->high : &digest->low) += chain;
