@@ -16,7 +16,7 @@
  *       leases               what all leases share
  *     its changes:
  *       effect, event        the changes that can be recorded; the keyspace events
- *       walk, walk_store     the effects that rebuild a value, or everything
+ *       walk                 the effects that rebuild a value, or everything
  *       digest               compares stores
  *     beside the data:
  *       access               when a key was used

@@ -1,10 +1,12 @@
-/* walk: the effects that build a value from nothing. Snapshots, COPY, stored results and payloads
- * in this server's own format are all made from these effects, so that each type is described
- * once. */
+/* walk: the effects that build a value, or the whole store, from nothing. Snapshots, COPY, stored
+ * results and payloads in this server's own format are all made from these effects, so that each
+ * type is described once. */
 #pragma once
 
 #include "store/effect.h"
 #include "store/type/object.h"
+
+struct store;
 
 /* Visits the effects, at least one for each element, in an order that builds an equal value. Kind
  * and operands are set; the visitor sets key and database. A string yields one EFFECT_SET without
@@ -31,3 +33,25 @@ struct effect walk_member(const struct object *object, struct bytes member, msec
 
 /* Returns a deep copy with the same encoding. O(n) */
 struct object walk_copy(const struct object *object);
+
+/* How much is about to be visited. */
+struct store_size {
+    bool is_database; /* the keys of database `db`; otherwise elements of the next effect's key */
+    unsigned db;
+    size_t count;
+};
+
+struct store_visitor {
+    void (*effect)(void *ctx, const struct effect *effect);
+    bool (*key_done)(void *ctx); /* after the effects of each key; return false to stop */
+    void *ctx;
+    /* Called before the effects of a database with keys, and before those of a large collection.
+     * May be NULL. */
+    void (*size)(void *ctx, const struct store_size *size);
+    bool in_blocks; /* visit values with walk_blocks instead of walk_object */
+};
+
+/* Visits the last token, the libraries and the policies, then every key of each database with its
+ * value and deadline, including expired keys, until key_done returns false. The store must not
+ * change meanwhile. O(n) */
+void walk_store(const struct store *store, const struct store_visitor *to);

@@ -19,7 +19,7 @@
 #include "store/mem/mem.h"
 #include "store/mem/outbuf.h"
 #include "store/sweep/expiry.h"
-#include "store/walk_store.h"
+#include "store/walk.h"
 #include "tools/files/judge.h"
 #include "tools/files/show.h"
 #include "tools/files/usages.h"

@@ -7,7 +7,7 @@
 
 #include "server/disk/effect/effect_text.h"
 #include "server/disk/effect/request.h"
-#include "store/walk_store.h"
+#include "store/walk.h"
 
 enum { STORE_TEXT_LINES = 1024 };
 

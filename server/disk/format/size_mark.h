@@ -1,5 +1,5 @@
 /* size_mark: a line in a base or a full copy that announces how much follows, so that the reader
- * can allocate its tables at their final size. Depends on walk_store.h.
+ * can allocate its tables at their final size. Depends on walk.h.
  *
  *     #KEYS <database> <count>     before the keys of a database
  *     #MEMBERS <count>             before a large collection
@@ -8,7 +8,7 @@
  * begins with #. */
 #pragma once
 
-#include "store/walk_store.h"
+#include "store/walk.h"
 
 enum { SIZE_MARK_MAX = 64 };
 

@@ -5,7 +5,7 @@
 #include "server/disk/format/size_mark.h"
 #include "store/mem/mem.h"
 #include "store/mem/outbuf.h"
-#include "store/walk_store.h"
+#include "store/walk.h"
 
 enum { DRAIN = 128 * 1024, DRAIN_CHUNKS = 64 };
 

@@ -5,7 +5,7 @@
 
 #include "store/mem/mem.h"
 #include "store/txn/effect_row.h"
-#include "store/walk_store.h"
+#include "store/walk.h"
 #include "tests/support/suite.h"
 #include "tests/support/world.h"
 

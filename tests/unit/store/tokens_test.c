@@ -4,7 +4,7 @@
 
 #include "store/txn/apply.h"
 #include "store/txn/txn_token.h"
-#include "store/walk_store.h"
+#include "store/walk.h"
 #include "tests/support/suite.h"
 #include "tests/support/world.h"
 
