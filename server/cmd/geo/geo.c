@@ -1,14 +1,51 @@
 /* geo: GEOADD, GEOPOS, GEODIST and GEOHASH. A position is a member of a sorted set, whose score
  * geohash computes from longitude and latitude. geo_search.c implements the searches. */
 #include "server/cmd/geo/geo.h"
+
+#include <stdio.h>
+
 #include "server/cmd/call/args.h"
-#include "server/cmd/call/call.h"
-#include "server/cmd/call/error.h"
-#include "server/cmd/geo/geo_args.h"
-#include "server/cmd/geo/geohash.h"
 #include "store/mem/mem.h"
-#include "store/txn/txn.h"
-#include "store/type/zset.h"
+
+/* ---- arguments and replies ------------------------------------------------------------------- */
+
+bool arg_point(struct call *call, int i, struct geo_point *point)
+{
+    if (!arg_double(call, i, &point->longitude)) return false;
+    if (!arg_double(call, i + 1, &point->latitude)) return false;
+    if (geohash_has(*point)) return true;
+    return failf(call, ERR_GEO_PAIR, point->longitude, point->latitude);
+}
+
+bool arg_unit(struct call *call, int i, double *metres)
+{
+    static const struct {
+        const char *name;
+        double metres;
+    } units[] = { { "m", 1 }, { "km", 1000 }, { "ft", 0.3048 }, { "mi", 1609.34 } };
+    for (size_t u = 0; u < sizeof(units) / sizeof(units[0]); u++) {
+        if (!arg_is(call, i, units[u].name)) continue;
+        *metres = units[u].metres;
+        return true;
+    }
+    return fail(call, ERR_GEO_UNIT);
+}
+
+void reply_point(struct call *call, struct geo_point point)
+{
+    resp_array(call->out, 2);
+    resp_long_double(call->out, point.longitude);
+    resp_long_double(call->out, point.latitude);
+}
+
+void reply_distance(struct call *call, double distance)
+{
+    char text[64]; /* the longest distance, half the earth's circumference in feet, has 8 digits */
+    int len = snprintf(text, sizeof(text), "%.4f", distance);
+    resp_bulk(call->out, text, (size_t)len);
+}
+
+/* ---- commands -------------------------------------------------------------------------------- */
 
 struct geoadd {
     struct zput put;

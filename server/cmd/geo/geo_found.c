@@ -97,19 +97,6 @@ static struct geo_match *median_of_3(struct geo_match *a, struct geo_match *b, s
     return compare_in_order(a, c, farthest) < 0 ? a : c;
 }
 
-static struct geo_match *choose_pivot(struct geo_match *matches, size_t count, bool farthest)
-{
-    struct geo_match *low = matches, *middle = matches + count / 2, *high = matches + count - 1;
-    if (count == SMALL) return middle;
-    if (count > MEDIUM) {
-        size_t step = count / 8;
-        low = median_of_3(low, low + step, low + 2 * step, farthest);
-        middle = median_of_3(middle - step, middle, middle + step, farthest);
-        high = median_of_3(high - 2 * step, high - step, high, farthest);
-    }
-    return median_of_3(low, middle, high, farthest);
-}
-
 /* The result of a partition: the first `before` matches sort before the pivot, the last `after`
  * after it, and the matches in between are equal to it. */
 struct split {
@@ -151,7 +138,15 @@ static void sort_first(struct geo_match *matches, size_t count, size_t wanted, b
             qsort(matches, count, sizeof(*matches), farthest ? farthest_first : nearest_first);
             return;
         }
-        swap_matches(matches, choose_pivot(matches, count, farthest));
+        struct geo_match *low = matches, *pivot = matches + count / 2, *high = matches + count - 1;
+        if (count > MEDIUM) {
+            size_t step = count / 8;
+            low = median_of_3(low, low + step, low + 2 * step, farthest);
+            pivot = median_of_3(pivot - step, pivot, pivot + step, farthest);
+            high = median_of_3(high - 2 * step, high - step, high, farthest);
+        }
+        if (count > SMALL) pivot = median_of_3(low, pivot, high, farthest);
+        swap_matches(matches, pivot);
         struct split split = partition(matches, count, farthest);
         sort_first(matches, split.before, wanted, farthest, patience);
         size_t done = count - split.after;

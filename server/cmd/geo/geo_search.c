@@ -1,15 +1,9 @@
 /* geo_search: GEOSEARCH, GEORADIUS and their forms, which return or store the members within a
  * shape. geo_found finds these members and sorts them. */
 #include "server/cmd/call/args.h"
-#include "server/cmd/call/call.h"
-#include "server/cmd/call/command.h"
-#include "server/cmd/call/error.h"
 #include "server/cmd/geo/geo.h"
-#include "server/cmd/geo/geo_args.h"
 #include "server/cmd/geo/geo_found.h"
-#include "server/cmd/geo/geohash.h"
-#include "store/txn/txn.h"
-#include "store/type/zset.h"
+#include "store/base/number.h"
 
 /* The four forms of arguments. */
 enum form {
@@ -34,6 +28,31 @@ struct search {
     bool store_distance;
 };
 
+static bool arg_length(struct call *call, int i, double *length, enum error error)
+{
+    if (number_parse_double(call->argv[i].data, call->argv[i].len, length)) return true;
+    return fail(call, error);
+}
+
+/* Parses a radius at i and its unit at i + 1. */
+static bool arg_radius(struct call *call, int i, struct geo_shape *shape)
+{
+    if (!arg_length(call, i, &shape->radius, ERR_GEO_RADIUS)) return false;
+    if (shape->radius < 0) return fail(call, ERR_GEO_RADIUS_NEGATIVE);
+    shape->is_box = false;
+    return arg_unit(call, i + 1, &shape->unit);
+}
+
+/* Parses a width at i, a height at i + 1 and their unit at i + 2. */
+static bool arg_box(struct call *call, int i, struct geo_shape *shape)
+{
+    if (!arg_length(call, i, &shape->width, ERR_GEO_WIDTH)) return false;
+    if (!arg_length(call, i + 1, &shape->height, ERR_GEO_HEIGHT)) return false;
+    if (shape->width < 0 || shape->height < 0) return fail(call, ERR_GEO_BOX_NEGATIVE);
+    shape->is_box = true;
+    return arg_unit(call, i + 2, &shape->unit);
+}
+
 static bool set_center_member(struct call *call, struct search *s, int i)
 {
     double score;
@@ -49,33 +68,7 @@ static enum arg_taken taken_or_failed(bool well)
     return well ? ARG_TAKEN : ARG_FAILED;
 }
 
-/* Parses GEOSEARCH's options for the centre and the shape. */
-static enum arg_taken take_shape(struct call *call, int *i, struct search *s)
-{
-    int at = *i, left = call->argc - at - 1;
-    if (left >= 1 && !s->from_point && arg_is(call, at, "FROMMEMBER")) {
-        *i += 1;
-        return taken_or_failed(set_center_member(call, s, at + 1));
-    }
-    if (left >= 2 && !s->from_member && arg_is(call, at, "FROMLONLAT")) {
-        *i += 2;
-        s->from_point = true;
-        return taken_or_failed(arg_point(call, at + 1, &s->shape.center));
-    }
-    if (left >= 2 && !s->by_box && arg_is(call, at, "BYRADIUS")) {
-        *i += 2;
-        s->by_radius = true;
-        return taken_or_failed(arg_radius(call, at + 1, &s->shape));
-    }
-    if (left >= 3 && !s->by_radius && arg_is(call, at, "BYBOX")) {
-        *i += 3;
-        s->by_box = true;
-        return taken_or_failed(arg_box(call, at + 1, &s->shape));
-    }
-    return ARG_OTHER;
-}
-
-/* Parses an option other than the shape. Of GEORADIUS' STORE and STOREDIST, the last one counts. */
+/* Of GEORADIUS' STORE and STOREDIST, the last one counts. */
 static enum arg_taken take_search_option(struct call *call, int *i, struct search *s)
 {
     const struct {
@@ -113,7 +106,30 @@ static enum arg_taken take_search_option(struct call *call, int *i, struct searc
         s->store_distance = true;
         return ARG_TAKEN;
     }
-    return s->form == SEARCH || s->form == SEARCH_STORE ? take_shape(call, i, s) : ARG_OTHER;
+    if (by_form) return ARG_OTHER;
+
+    /* GEOSEARCH's options for the centre and the shape. */
+    int at = *i, left = call->argc - at - 1;
+    if (left >= 1 && !s->from_point && arg_is(call, at, "FROMMEMBER")) {
+        *i += 1;
+        return taken_or_failed(set_center_member(call, s, at + 1));
+    }
+    if (left >= 2 && !s->from_member && arg_is(call, at, "FROMLONLAT")) {
+        *i += 2;
+        s->from_point = true;
+        return taken_or_failed(arg_point(call, at + 1, &s->shape.center));
+    }
+    if (left >= 2 && !s->by_box && arg_is(call, at, "BYRADIUS")) {
+        *i += 2;
+        s->by_radius = true;
+        return taken_or_failed(arg_radius(call, at + 1, &s->shape));
+    }
+    if (left >= 3 && !s->by_radius && arg_is(call, at, "BYBOX")) {
+        *i += 3;
+        s->by_box = true;
+        return taken_or_failed(arg_box(call, at + 1, &s->shape));
+    }
+    return ARG_OTHER;
 }
 
 /* Checks the options against each other. Returns false after sending an error. */

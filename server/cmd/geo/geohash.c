@@ -160,41 +160,21 @@ struct box {
     double west, east, south, north;
 };
 
-static struct box box_around(const struct geo_shape *shape)
-{
-    struct geo_point center = shape->center;
-    double half_height = shape->unit * (shape->is_box ? shape->height / 2 : shape->radius);
-    double half_width = shape->unit * (shape->is_box ? shape->width / 2 : shape->radius);
-    double rows = half_height / EARTH_RADIUS / RADIAN;
-    /* A width spans most degrees on the parallel that is nearest to a pole. */
-    double parallel = center.latitude < 0 ? center.latitude - rows : center.latitude + rows;
-    double columns = half_width / EARTH_RADIUS / cos(parallel * RADIAN) / RADIAN;
-    return (struct box){ center.longitude - columns, center.longitude + columns,
-                         center.latitude - rows, center.latitude + rows };
-}
-
-/* Estimates how many halvings leave cells so large that a cell and its neighbours cover `metres` in
- * each direction from any point of the cell. Cells are narrower near the poles, so fewer halvings
- * are allowed there. */
-static unsigned steps_for(double metres, double latitude)
-{
-    int steps = -1;
-    if (metres == 0) return STEPS;
-    while (metres < HALF_EQUATOR) {
-        metres *= 2;
-        steps++;
-    }
-    if (fabs(latitude) > 66) steps--;
-    if (fabs(latitude) > 80) steps--;
-    if (steps < 1) return 1;
-    return steps > STEPS ? STEPS : (unsigned)steps;
-}
-
 static struct cell center_cell(const struct geo_shape *shape, const struct box *box)
 {
-    double x = shape->width / 2, y = shape->height / 2;
+    /* Estimate how many halvings leave cells so large that a cell and its neighbours cover `reach`
+     * metres in each direction from any point of the cell. Cells are narrower near the poles, so
+     * fewer halvings are allowed there. */
+    double x = shape->width / 2, y = shape->height / 2, latitude = fabs(shape->center.latitude);
     double reach = (shape->is_box ? sqrt(x * x + y * y) : shape->radius) * shape->unit;
-    unsigned steps = steps_for(reach, shape->center.latitude);
+    int halvings = reach == 0 ? STEPS + 3 : -1;
+    while (reach > 0 && reach < HALF_EQUATOR) {
+        reach *= 2;
+        halvings++;
+    }
+    halvings -= (latitude > 66) + (latitude > 80);
+    unsigned steps = halvings < 1 ? 1 : halvings > STEPS ? STEPS : (unsigned)halvings;
+
     struct cell cell = cell_of(shape->center, steps);
     if (steps < 2) return cell;
 
@@ -214,7 +194,15 @@ size_t geo_shape_cells(const struct geo_shape *shape, struct score_range cells[G
         int east, north;
     } ways[] = { { 0, 0 }, { 0, 1 },  { 0, -1 }, { 1, 0 },  { -1, 0 },
                  { 1, 1 }, { -1, 1 }, { 1, -1 }, { -1, -1 } };
-    struct box box = box_around(shape);
+    struct geo_point middle = shape->center;
+    double half_height = shape->unit * (shape->is_box ? shape->height / 2 : shape->radius);
+    double half_width = shape->unit * (shape->is_box ? shape->width / 2 : shape->radius);
+    double rows = half_height / EARTH_RADIUS / RADIAN;
+    /* A width spans most degrees on the parallel that is nearest to a pole. */
+    double parallel = middle.latitude < 0 ? middle.latitude - rows : middle.latitude + rows;
+    double columns = half_width / EARTH_RADIUS / cos(parallel * RADIAN) / RADIAN;
+    const struct box box = { middle.longitude - columns, middle.longitude + columns,
+                             middle.latitude - rows, middle.latitude + rows };
     struct cell center = center_cell(shape, &box);
     unsigned shift = 2 * (STEPS - center.steps);
     size_t count = 0;
