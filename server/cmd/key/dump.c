@@ -16,51 +16,40 @@ static void cmd_dump(struct call *call)
     payload_free(payload);
 }
 
-struct restore {
-    int64_t ttl, idle, frequency; /* idle, frequency: -1 if not given */
-    bool replace, is_instant;
-};
-
-/* Parses the options of RESTORE. Only one of IDLETIME and FREQ may be given. */
-static bool read_restore_options(struct call *call, struct restore *how)
-{
-    *how = (struct restore){ .idle = -1, .frequency = -1 };
-    for (int i = 4; i < call->argc; i++) {
-        bool has_value = i + 1 < call->argc;
-        if (arg_is(call, i, "REPLACE")) {
-            how->replace = true;
-        } else if (arg_is(call, i, "ABSTTL")) {
-            how->is_instant = true;
-        } else if (arg_is(call, i, "IDLETIME") && has_value && how->frequency == -1) {
-            if (!arg_int64(call, ++i, &how->idle)) return false;
-            if (how->idle < 0) return fail(call, ERR_RESTORE_IDLE);
-        } else if (arg_is(call, i, "FREQ") && has_value && how->idle == -1) {
-            if (!arg_int64(call, ++i, &how->frequency)) return false;
-            if (how->frequency < 0 || how->frequency > 255) return fail(call, ERR_RESTORE_FREQ);
-        } else {
-            return fail(call, ERR_SYNTAX);
-        }
-    }
-    if (!how->replace && txn_find(call->txn, call->argv[1]) != NULL) return fail(call, ERR_BUSYKEY);
-    if (!arg_int64(call, 2, &how->ttl)) return false;
-    return how->ttl >= 0 || fail(call, ERR_RESTORE_TTL);
-}
-
 /* DIFFERS: in Redis a TTL that is too large overflows, and the key is lost. (doc/differs.md) */
 static void cmd_restore(struct call *call)
 {
-    struct restore how;
+    int64_t ttl, idle = -1, frequency = -1; /* idle, frequency: -1 if not given */
+    bool replace = false, is_instant = false;
     struct object object;
-    if (!read_restore_options(call, &how)) return;
+    for (int i = 4; i < call->argc; i++) { /* only one of IDLETIME and FREQ may be given */
+        bool has_value = i + 1 < call->argc;
+        if (arg_is(call, i, "REPLACE")) {
+            replace = true;
+        } else if (arg_is(call, i, "ABSTTL")) {
+            is_instant = true;
+        } else if (arg_is(call, i, "IDLETIME") && has_value && frequency == -1) {
+            if (!arg_int64(call, ++i, &idle)) return;
+            if (fail_if(call, idle < 0, ERR_RESTORE_IDLE)) return;
+        } else if (arg_is(call, i, "FREQ") && has_value && idle == -1) {
+            if (!arg_int64(call, ++i, &frequency)) return;
+            if (fail_if(call, frequency < 0 || frequency > 255, ERR_RESTORE_FREQ)) return;
+        } else {
+            fail(call, ERR_SYNTAX);
+            return;
+        }
+    }
+    if (fail_if(call, !replace && txn_find(call->txn, call->argv[1]) != NULL, ERR_BUSYKEY)) return;
+    if (!arg_int64(call, 2, &ttl) || fail_if(call, ttl < 0, ERR_RESTORE_TTL)) return;
+
     enum payload_status status = payload_read(call->argv[3], &object);
     call->txn->store->stats.payloads++;
     if (status != PAYLOAD_WHOLE) {
         fail(call, status == PAYLOAD_FOREIGN ? ERR_PAYLOAD_FOREIGN : ERR_PAYLOAD_DAMAGED);
         return;
     }
-    msec at = how.ttl == 0 ? NEVER : how.ttl;
-    if (how.ttl > 0 &&
-        !(how.is_instant ? at <= INSTANT_MAX : instant_after(call->txn->now, how.ttl, &at))) {
+    msec at = ttl == 0 ? NEVER : ttl;
+    if (ttl > 0 && !(is_instant ? at <= INSTANT_MAX : instant_after(call->txn->now, ttl, &at))) {
         fail_named(call, ERR_BAD_EXPIRE);
         object_free(&object);
         return;
@@ -82,7 +71,7 @@ static void cmd_restore(struct call *call)
         if (old != NULL) txn_key_drop(txn, old, EVENT_DEL);
     } else {
         struct entry *entry = txn_key_restore(txn, call->argv[1], object, at);
-        txn_key_accessed(txn, entry, how.idle, (int)how.frequency);
+        txn_key_accessed(txn, entry, idle, (int)frequency);
         if (is_over) txn_key_end(txn, entry);
     }
     reply_ok(call);

@@ -1,12 +1,10 @@
 /* Folder server/cmd/key: commands on keys of any type. Start with key.c.
  *
- *     key          DEL, EXISTS, RENAME, TYPE, TOUCH
+ *     key          DEL, EXISTS, RENAME, TYPE, TOUCH, COPY, MOVE, OBJECT
  *     key_expire   EXPIRE, TTL, PERSIST and their families
- *     key_scan     SCAN, KEYS, RANDOMKEY, DBSIZE, FLUSHALL
- *     key_copy     COPY, MOVE, SWAPDB
+ *     key_scan     SCAN, KEYS, RANDOMKEY, DBSIZE, FLUSHALL, SWAPDB
  *     dump         DUMP, RESTORE
  *     sort         SORT
- *     object       OBJECT
  *     policy       POLICY
  *     policy_args  the words of a policy, also for the configuration file and the module
  *
@@ -15,23 +13,17 @@
 
 #include "server/cmd/call/command.h"
 
-/* DEL UNLINK EXISTS TYPE TOUCH RENAME RENAMENX. */
+/* DEL UNLINK EXISTS TYPE TOUCH RENAME RENAMENX COPY MOVE OBJECT. */
 extern const struct command_group key_commands;
 /* EXPIRE TTL PERSIST and their families. */
 extern const struct command_group key_expire_commands;
 /* KEYS SCAN RANDOMKEY. */
 extern const struct command_group key_scan_commands;
-/* DBSIZE FLUSHDB FLUSHALL. */
+/* DBSIZE FLUSHDB FLUSHALL SWAPDB. */
 extern const struct command_group database_commands;
-/* COPY MOVE. */
-extern const struct command_group key_copy_commands;
-/* SWAPDB. */
-extern const struct command_group swap_commands;
 /* DUMP RESTORE. */
 extern const struct command_group dump_commands;
 /* SORT SORT_RO. */
 extern const struct command_group sort_commands;
-/* OBJECT. */
-extern const struct command_group object_commands;
 /* POLICY. */
 extern const struct command_group policy_commands;

@@ -3,39 +3,25 @@
 #include "server/cmd/call/args.h"
 #include "server/cmd/key/key.h"
 
-struct conditions {
-    bool none_yet, present; /* NX, XX */
-    bool later, earlier;    /* GT, LT */
-};
-
-static bool read_expire_conditions(struct call *call, int first, struct conditions *when)
-{
-    *when = (struct conditions){ .none_yet = false };
-    for (int i = first; i < call->argc; i++) {
-        if (arg_is(call, i, "NX")) {
-            when->none_yet = true;
-        } else if (arg_is(call, i, "XX")) {
-            when->present = true;
-        } else if (arg_is(call, i, "GT")) {
-            when->later = true;
-        } else if (arg_is(call, i, "LT")) {
-            when->earlier = true;
-        } else {
-            return failf(call, ERR_EXPIRE_OPTION, arg_width(call, i), call->argv[i].data);
-        }
-    }
-    if (when->none_yet && (when->present || when->later || when->earlier))
-        return fail(call, ERR_NX_XX_GT_LT);
-    if (when->later && when->earlier) return fail(call, ERR_EXPIRE_GT_LT);
-    return true;
-}
-
 static void expire_key(struct call *call)
 {
     enum ttl_unit unit = (enum ttl_unit)call_variant(call);
-    struct conditions when;
+    bool none_yet = false, present = false, later = false, earlier = false;
     msec at;
-    if (!read_expire_conditions(call, 3, &when)) return;
+    for (int i = 3; i < call->argc; i++) {
+        bool *condition = arg_is(call, i, "NX")   ? &none_yet
+                          : arg_is(call, i, "XX") ? &present
+                          : arg_is(call, i, "GT") ? &later
+                          : arg_is(call, i, "LT") ? &earlier
+                                                  : NULL;
+        if (condition == NULL) {
+            failf(call, ERR_EXPIRE_OPTION, arg_width(call, i), call->argv[i].data);
+            return;
+        }
+        *condition = true;
+    }
+    if (fail_if(call, none_yet && (present || later || earlier), ERR_NX_XX_GT_LT)) return;
+    if (fail_if(call, later && earlier, ERR_EXPIRE_GT_LT)) return;
     if (!arg_deadline(call, 2, unit, false, &at)) return;
     if (at < INSTANT_MIN) at = INSTANT_MIN; /* both have passed */
 
@@ -44,8 +30,8 @@ static void expire_key(struct call *call)
     if (moves && call->argc > 3) {
         /* NEVER is the latest instant, so a missing deadline compares as infinite. */
         msec old = entry_expires_at(call->txn->ks, entry);
-        moves = !(when.none_yet && old != NEVER) && !(when.present && old == NEVER) &&
-                !(when.later && at <= old) && !(when.earlier && at >= old);
+        moves = !(none_yet && old != NEVER) && !(present && old == NEVER) &&
+                !(later && at <= old) && !(earlier && at >= old);
     }
     if (moves) txn_key_expire(call->txn, entry, at);
     resp_integer(call->out, moves);
@@ -71,53 +57,28 @@ static void cmd_persist(struct call *call)
     resp_integer(call->out, removed);
 }
 
-/* Reads the deadline of the key, or of the member if the call names one. Returns false after
- * replying -1 (no deadline, or no such member), -2 (no key) or an error. */
-static bool read_deadline(struct call *call, msec *at)
+/* TTL, PTTL, EXPIRETIME and PEXPIRETIME: replies with the deadline of the key, or of the member if
+ * the call names one. */
+static void reply_deadline(struct call *call)
 {
     enum { NO_KEY = -2, NO_DEADLINE = -1 };
-    msec of_member;
-    *at = NEVER;
-    if (!has_key_or_member(call)) return false;
+    enum ttl_unit unit = (enum ttl_unit)call_variant(call);
+    msec at = NEVER, of_member;
+    if (!has_key_or_member(call)) return;
     const struct entry *entry = peek_key(call, 1);
     if (entry != NULL && call->argc == 2)
-        *at = entry_expires_at(call->txn->ks, entry);
+        at = entry_expires_at(call->txn->ks, entry);
     else if (entry != NULL && type_has_members(entry->object.type) &&
              object_member_deadline(&entry->object, call->argv[2], &of_member))
-        *at = of_member;
-    if (*at != NEVER) return true;
-    resp_integer(call->out, entry == NULL ? NO_KEY : NO_DEADLINE);
-    return false;
-}
-
-/* Rounds to the nearest second. Adding 500 first could overflow. */
-static int64_t to_nearest_second(msec value)
-{
-    return value / 1000 + (value % 1000 >= 500);
-}
-
-static void cmd_ttl(struct call *call)
-{
-    msec at;
-    if (read_deadline(call, &at)) resp_integer(call->out, to_nearest_second(at - call->txn->now));
-}
-
-static void cmd_pttl(struct call *call)
-{
-    msec at;
-    if (read_deadline(call, &at)) resp_integer(call->out, at - call->txn->now);
-}
-
-static void cmd_expiretime(struct call *call)
-{
-    msec at;
-    if (read_deadline(call, &at)) resp_integer(call->out, to_nearest_second(at));
-}
-
-static void cmd_pexpiretime(struct call *call)
-{
-    msec at;
-    if (read_deadline(call, &at)) resp_integer(call->out, at);
+        at = of_member;
+    if (at == NEVER) {
+        resp_integer(call->out, entry == NULL ? NO_KEY : NO_DEADLINE);
+        return;
+    }
+    if (unit == TTL_SECONDS || unit == TTL_MSEC) at -= call->txn->now;
+    /* Round to the nearest second. Adding 500 first could overflow. */
+    if (unit == TTL_SECONDS || unit == TTL_UNIX_SECONDS) at = at / 1000 + (at % 1000 >= 500);
+    resp_integer(call->out, at);
 }
 
 /* Of EXPIRE, PEXPIRE, EXPIREAT and PEXPIREAT. */
@@ -151,8 +112,8 @@ static const struct command rows[] = {
                            "(as KeyDB) of that member"),
         .complexity = COST_DEADLINE, .syntax = "key [member]",
         .summary = "Removes the deadline of a key, or of one of its members."),
-    ROW("TTL", cmd_ttl, -2, READONLY | FAST | NAMES_MEMBERS, .acl = ACL_KEYSPACE, .keys = KEY_FIRST,
-        .tips = "nondeterministic_output", .since = "1.0.0",
+    ROW("TTL", reply_deadline, -2, READONLY | FAST | NAMES_MEMBERS, .variant = TTL_SECONDS,
+        .acl = ACL_KEYSPACE, .keys = KEY_FIRST, .tips = "nondeterministic_output", .since = "1.0.0",
         .replies = REPLIES(
             "integer: the seconds left, rounded; -1 without a deadline, -2 if there is no "
             "such key; with member (as KeyDB) the time of that member, -1 if the key has no "
@@ -160,8 +121,8 @@ static const struct command rows[] = {
         .complexity = "O(1)", .syntax = "key [member]",
         .summary =
             "Returns the remaining time to live of a key, or of one of its members, in seconds."),
-    ROW("PTTL", cmd_pttl, -2, READONLY | FAST | NAMES_MEMBERS, .acl = ACL_KEYSPACE,
-        .keys = KEY_FIRST, .tips = "nondeterministic_output", .since = "2.6.0",
+    ROW("PTTL", reply_deadline, -2, READONLY | FAST | NAMES_MEMBERS, .variant = TTL_MSEC,
+        .acl = ACL_KEYSPACE, .keys = KEY_FIRST, .tips = "nondeterministic_output", .since = "2.6.0",
         .replies =
             REPLIES("integer: the milliseconds left; -1 without a deadline, -2 if there is no "
                     "such key; with member (as KeyDB) the time of that member, -1 if the key "
@@ -169,15 +130,15 @@ static const struct command rows[] = {
         .complexity = "O(1)", .syntax = "key [member]",
         .summary = "Returns the remaining time to live of a key, or of one of its members, in "
                    "milliseconds."),
-    ROW("EXPIRETIME", cmd_expiretime, 2, READONLY | FAST | NAMES_MEMBERS, .acl = ACL_KEYSPACE,
-        .keys = KEY_FIRST, .since = "7.0.0",
+    ROW("EXPIRETIME", reply_deadline, 2, READONLY | FAST | NAMES_MEMBERS,
+        .variant = TTL_UNIX_SECONDS, .acl = ACL_KEYSPACE, .keys = KEY_FIRST, .since = "7.0.0",
         .replies =
             REPLIES("integer: the deadline as Unix time in seconds, rounded; -1 without one, "
                     "-2 if there is no such key"),
         .complexity = "O(1)", .syntax = "key",
         .summary = "Returns the deadline of a key as a Unix time in seconds."),
-    ROW("PEXPIRETIME", cmd_pexpiretime, 2, READONLY | FAST | NAMES_MEMBERS, .acl = ACL_KEYSPACE,
-        .keys = KEY_FIRST, .since = "7.0.0",
+    ROW("PEXPIRETIME", reply_deadline, 2, READONLY | FAST | NAMES_MEMBERS, .variant = TTL_UNIX_MSEC,
+        .acl = ACL_KEYSPACE, .keys = KEY_FIRST, .since = "7.0.0",
         .replies = REPLIES("integer: the deadline as Unix time in milliseconds; -1 without one, -2 "
                            "if there is no such key"),
         .complexity = "O(1)", .syntax = "key",

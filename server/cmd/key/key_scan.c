@@ -1,4 +1,6 @@
-/* key_scan: commands on whole databases: listing, counting and deleting all keys. */
+/* key_scan: commands on whole databases: listing, counting and deleting all keys, and swapping. */
+#include <limits.h>
+
 #include "server/cmd/call/args.h"
 #include "server/cmd/key/key.h"
 #include "server/cmd/scan.h"
@@ -65,26 +67,26 @@ static void cmd_dbsize(struct call *call)
     resp_integer(call->out, (int64_t)txn_count(call->txn));
 }
 
-/* Parses ASYNC or SYNC. Neither changes anything here: the memory is always freed in slices.
- * Returns false after sending an error. */
-static bool read_flush_option(struct call *call)
+/* FLUSHDB and FLUSHALL, whose variant is true. ASYNC and SYNC change nothing: the memory is always
+ * freed in slices. */
+static void cmd_flush(struct call *call)
 {
-    if (call->argc == 1) return true;
-    if (call->argc == 2 && (arg_is(call, 1, "ASYNC") || arg_is(call, 1, "SYNC"))) return true;
-    return fail(call, ERR_SYNTAX);
-}
-
-static void cmd_flushdb(struct call *call)
-{
-    if (!read_flush_option(call)) return;
-    txn_flush(call->txn, call->txn->ks->db);
+    bool known = call->argc == 1 || arg_is(call, 1, "ASYNC") || arg_is(call, 1, "SYNC");
+    if (fail_if(call, !known || call->argc > 2, ERR_SYNTAX)) return;
+    if (call_variant(call))
+        txn_flush_all(call->txn);
+    else
+        txn_flush(call->txn, call->txn->ks->db);
     reply_ok(call);
 }
 
-static void cmd_flushall(struct call *call)
+static void cmd_swapdb(struct call *call)
 {
-    if (!read_flush_option(call)) return;
-    txn_flush_all(call->txn);
+    int64_t a, b, databases = call->txn->store->database_count;
+    if (!arg_range(call, 1, INT_MIN, INT_MAX, &a, ERR_FIRST_DB)) return;
+    if (!arg_range(call, 2, INT_MIN, INT_MAX, &b, ERR_SECOND_DB)) return;
+    if (fail_if(call, a < 0 || a >= databases || b < 0 || b >= databases, ERR_DB_INDEX)) return;
+    txn_swap(call->txn, (unsigned)a, (unsigned)b);
     reply_ok(call);
 }
 
@@ -115,16 +117,22 @@ static const struct command database_rows[] = {
         .tips = "request_policy:all_shards response_policy:agg_sum", .since = "1.0.0",
         .replies = REPLIES("integer: the number of keys"), .complexity = "O(1)", .syntax = "",
         .summary = "Returns the number of keys in the database."),
-    ROW("FLUSHDB", cmd_flushdb, -1, WRITE, .acl = ACL_KEYSPACE | ACL_DANGEROUS,
+    ROW("FLUSHDB", cmd_flush, -1, WRITE, .variant = false, .acl = ACL_KEYSPACE | ACL_DANGEROUS,
         .tips = "request_policy:all_shards response_policy:all_succeeded", .since = "1.0.0",
         .replies = REPLIES("OK: the keys were deleted"), .errors = ERRORS(ERR_SYNTAX),
         .complexity = "O(1); the memory is freed in the background.", .syntax = "[ASYNC|SYNC]",
         .summary = "Deletes all keys of the current database."),
-    ROW("FLUSHALL", cmd_flushall, -1, WRITE, .acl = ACL_KEYSPACE | ACL_DANGEROUS,
+    ROW("FLUSHALL", cmd_flush, -1, WRITE, .variant = true, .acl = ACL_KEYSPACE | ACL_DANGEROUS,
         .tips = "request_policy:all_shards response_policy:all_succeeded", .since = "1.0.0",
         .replies = REPLIES("OK: the keys were deleted"), .errors = ERRORS(ERR_SYNTAX),
         .complexity = "O(1) for each database; the memory is freed in the background.",
         .syntax = "[ASYNC|SYNC]", .summary = "Deletes all keys of all databases."),
+    ROW("SWAPDB", cmd_swapdb, 3, WRITE | FAST | OTHER_DATABASES,
+        .acl = ACL_KEYSPACE | ACL_DANGEROUS, .since = "4.0.0",
+        .replies = REPLIES("OK: the databases were swapped"),
+        .errors = ERRORS(ERR_FIRST_DB, ERR_SECOND_DB, ERR_DB_INDEX),
+        .complexity = "O(N) where N is the number of keys that are watched in both databases.",
+        .syntax = "index1 index2", .summary = "Swaps two databases."),
 };
 
 const struct command_group key_scan_commands = COMMAND_GROUP("generic", key_rows);

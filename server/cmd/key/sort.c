@@ -10,7 +10,6 @@
 #include "server/cmd/call/args.h"
 #include "server/cmd/key/key.h"
 #include "store/mem/mem.h"
-#include "store/mem/outbuf.h"
 
 struct row {
     struct bytes element; /* borrowed from the value that is sorted, or from `texts` */
