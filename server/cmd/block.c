@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "server/cmd/call/args.h"
-#include "server/cmd/numkeys.h"
 #include "store/base/number.h"
 
 #define INT64_END 0x1p63L
@@ -45,36 +44,24 @@ void block_on(struct call *call, const struct block_request *request)
         reply_no_answer(call->out, request->no_answer);
 }
 
-static bool arg_multi_pop(struct call *call, int i, const char *front, const char *back,
-                          struct multi_pop *pop)
-{
-    int64_t keys;
-    if (!arg_range(call, i, 1, INT64_MAX, &keys, ERR_NUMKEYS)) return false;
-    pop->first = i + 1;
-    if (keys >= call->argc - pop->first) return fail(call, ERR_SYNTAX);
-    pop->count = (int)keys;
-    int end = pop->first + pop->count;
-    pop->back = arg_is(call, end, back);
-    if (!pop->back && !arg_is(call, end, front)) return fail(call, ERR_SYNTAX);
-    pop->wanted = 1;
-    int at = end + 1;
-    if (at == call->argc) return true;
-    if (arg_is(call, at, "COUNT") && at + 1 < call->argc) {
-        if (!arg_range(call, at + 1, 1, INT64_MAX, &pop->wanted, ERR_COUNT_POSITIVE)) return false;
-        if (at + 2 == call->argc) return true;
-    }
-    return fail(call, ERR_SYNTAX);
-}
-
 void run_multi_pop(struct call *call, enum type type, const char *front, const char *back,
-                   bool blocks,
                    void (*pop)(struct call *call, const struct source *source,
                                const struct multi_pop *how))
 {
-    struct multi_pop how;
+    bool blocks = call_variant(call);
+    struct multi_pop how = { .first = blocks ? 3 : 2, .wanted = 1 };
     struct source source;
     msec until = NEVER;
-    if (!arg_multi_pop(call, blocks ? 2 : 1, front, back, &how)) return;
+    int64_t keys;
+    if (!arg_range(call, how.first - 1, 1, INT64_MAX, &keys, ERR_NUMKEYS)) return;
+    if (fail_if(call, keys >= call->argc - how.first, ERR_SYNTAX)) return;
+    how.count = (int)keys;
+    int end = how.first + how.count, left = call->argc - end - 1;
+    how.back = arg_is(call, end, back);
+    if (fail_if(call, !how.back && !arg_is(call, end, front), ERR_SYNTAX)) return;
+    bool counted = left >= 2 && arg_is(call, end + 1, "COUNT");
+    if (counted && !arg_range(call, end + 2, 1, INT64_MAX, &how.wanted, ERR_COUNT_POSITIVE)) return;
+    if (fail_if(call, left != (counted ? 2 : 0), ERR_SYNTAX)) return;
     if (blocks && !arg_timeout(call, 1, &until)) return;
     if (!find_source(call, type, how.first, how.count, &source)) return;
     if (source.entry != NULL)
@@ -84,14 +71,4 @@ void run_multi_pop(struct call *call, enum type type, const char *front, const c
                            .first = how.first, .count = how.count, .type = type, .until = until });
     else
         resp_null_array(call->out);
-}
-
-int find_pop_keys(int argc, const struct bytes *argv, int *positions)
-{
-    return numkeys_find(argc, argv, 1, positions);
-}
-
-int find_blocking_pop_keys(int argc, const struct bytes *argv, int *positions)
-{
-    return numkeys_find(argc, argv, 2, positions);
 }

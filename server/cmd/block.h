@@ -39,15 +39,10 @@ struct multi_pop {
     bool back;        /* RIGHT or MAX, the second of the two words, was given */
     int64_t wanted;   /* number of elements to pop, 1 or more */
 };
-/* Runs a command with the arguments shown above; if it `blocks`, argument 1 is its timeout, and
- * numkeys follows. `front` and `back` are the two words that say where to pop: LEFT and RIGHT, or
- * MIN and MAX. Calls `pop` with the first key that has elements. If no key has any, the command
- * blocks or, without `blocks`, replies with a null array. */
+/* Runs a command with the arguments shown above. If its row's variant is true, it may block:
+ * argument 1 is its timeout, and numkeys follows. `front` and `back` are the two words that say
+ * where to pop: LEFT and RIGHT, or MIN and MAX. Calls `pop` with the first key that has elements.
+ * If no key has any, the command blocks, or else replies with a null array. */
 void run_multi_pop(struct call *call, enum type type, const char *front, const char *back,
-                   bool blocks,
                    void (*pop)(struct call *call, const struct source *source,
                                const struct multi_pop *how));
-/* For the `find_keys` of rows with MOVABLE_KEYS: numkeys is argument 1, or argument 2 after a
- * timeout. */
-int find_pop_keys(int argc, const struct bytes *argv, int *positions);
-int find_blocking_pop_keys(int argc, const struct bytes *argv, int *positions);

@@ -3,9 +3,8 @@
  *
  * Folder server/cmd: the commands that read and write data, in one folder for each type. The files
  * in server/cmd itself serve several types: block for commands that take elements from the first
- * key that has any, scan and collection_scan for SCAN and its family, sample for random elements,
- * numkeys for commands with a number of keys. Start with server/cmd/string/string_number.c, the
- * shortest complete file of commands.
+ * key that has any, scan and collection_scan for SCAN and its family, sample for random elements.
+ * Start with server/cmd/string/string_number.c, the shortest complete file of commands.
  *
  * May use: proto/resp server/cmd/call store/. */
 #pragma once

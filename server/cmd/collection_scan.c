@@ -30,29 +30,23 @@ static void visit_score(void *ctx, struct bytes member, double score)
     if (!scan->names_only) scan_give_double(scan, score);
 }
 
-static uint64_t step_set(void *ctx, uint64_t cursor)
+static uint64_t step(void *ctx, uint64_t cursor)
 {
     struct collection *collection = ctx;
-    return set_scan(collection->object->set, cursor, visit_member, &collection->scan);
+    const struct object *object = collection->object;
+    if (object->type == TYPE_HASH)
+        return hash_scan(object->hash, cursor, visit_field, &collection->scan);
+    if (object->type == TYPE_ZSET)
+        return zset_scan(object->zset, cursor, visit_score, &collection->scan);
+    return set_scan(object->set, cursor, visit_member, &collection->scan);
 }
 
-static uint64_t step_hash(void *ctx, uint64_t cursor)
+/* SSCAN, HSCAN and ZSCAN: the variant is the type. As in Redis, options are parsed only if the key
+ * exists: with a missing key even nonsense is accepted. */
+static void cmd_scan(struct call *call)
 {
-    struct collection *collection = ctx;
-    return hash_scan(collection->object->hash, cursor, visit_field, &collection->scan);
-}
-
-static uint64_t step_zset(void *ctx, uint64_t cursor)
-{
-    struct collection *collection = ctx;
-    return zset_scan(collection->object->zset, cursor, visit_score, &collection->scan);
-}
-
-/* Scans the collection at argument 1. As in Redis, options are parsed only if the key exists: with
- * a missing key even nonsense is accepted. */
-static void scan_key(struct call *call, enum type type, const char *names_word,
-                     uint64_t (*step)(void *ctx, uint64_t cursor))
-{
+    enum type type = (enum type)call_variant(call);
+    const char *names_word = type == TYPE_HASH ? "NOVALUES" : type == TYPE_ZSET ? "NOSCORES" : NULL;
     struct collection collection;
     struct scan *scan = &collection.scan;
     struct entry *entry;
@@ -68,24 +62,9 @@ static void scan_key(struct call *call, enum type type, const char *names_word,
     scan_reply(scan);
 }
 
-static void cmd_sscan(struct call *call)
-{
-    scan_key(call, TYPE_SET, NULL, step_set);
-}
-
-static void cmd_hscan(struct call *call)
-{
-    scan_key(call, TYPE_HASH, "NOVALUES", step_hash);
-}
-
-static void cmd_zscan(struct call *call)
-{
-    scan_key(call, TYPE_ZSET, "NOSCORES", step_zset);
-}
-
 static const struct command set_rows[] = {
-    ROW("SSCAN", cmd_sscan, -3, READONLY, .keys = KEY_FIRST, .tips = "nondeterministic_output",
-        .since = "2.8.0",
+    ROW("SSCAN", cmd_scan, -3, READONLY, .variant = TYPE_SET, .keys = KEY_FIRST,
+        .tips = "nondeterministic_output", .since = "2.8.0",
         .replies = REPLIES("[bulk [bulk ...]]: the next cursor, 0 at the end; the members"),
         .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_INVALID_CURSOR),
         .complexity =
@@ -96,8 +75,8 @@ static const struct command set_rows[] = {
 };
 
 static const struct command hash_rows[] = {
-    ROW("HSCAN", cmd_hscan, -3, READONLY, .keys = KEY_FIRST, .tips = "nondeterministic_output",
-        .since = "2.8.0",
+    ROW("HSCAN", cmd_scan, -3, READONLY, .variant = TYPE_HASH, .keys = KEY_FIRST,
+        .tips = "nondeterministic_output", .since = "2.8.0",
         .replies = REPLIES(
             "[bulk [bulk bulk ...]]: the next cursor, 0 at the end; fields, each with its value",
             "[bulk [bulk ...]]: with NOVALUES: the next cursor; fields"),
@@ -111,8 +90,8 @@ static const struct command hash_rows[] = {
 };
 
 static const struct command zset_rows[] = {
-    ROW("ZSCAN", cmd_zscan, -3, READONLY, .keys = KEY_FIRST, .tips = "nondeterministic_output",
-        .since = "2.8.0",
+    ROW("ZSCAN", cmd_scan, -3, READONLY, .variant = TYPE_ZSET, .keys = KEY_FIRST,
+        .tips = "nondeterministic_output", .since = "2.8.0",
         .replies = REPLIES(
             "[bulk [bulk bulk ...]]: the next cursor, 0 at the end; members, each with its score",
             "[bulk [bulk ...]]: with NOSCORES: the next cursor; members"),

@@ -28,12 +28,10 @@ static const struct command_group *const dehydrator_groups[] = {
 };
 
 static const struct command_group *const collection_groups[] = {
-    &set_commands,           &set_algebra_commands, &set_random_commands, &set_ex_commands,
-    &hash_commands,          &hash_random_commands, &hash_ex_commands,    &zset_commands,
-    &zset_pop_commands,      &zset_time_commands,   &zset_range_commands, &zset_algebra_commands,
-    &zset_random_commands,   &hash_expire_commands, &set_expire_commands, &zset_expire_commands,
-    &other_servers_commands, &set_scan_commands,    &hash_scan_commands,  &zset_scan_commands,
-    &geo_commands,           &geo_search_commands,
+    &set_commands,        &set_algebra_commands, &hash_commands,          &zset_commands,
+    &zset_pop_commands,   &zset_range_commands,  &zset_algebra_commands,  &hash_expire_commands,
+    &set_expire_commands, &zset_expire_commands, &other_servers_commands, &set_scan_commands,
+    &hash_scan_commands,  &zset_scan_commands,   &geo_commands,           &geo_search_commands,
 };
 
 /* Commands that the module leaves out. BZTSMOVE pushes to a list, and lists belong to the host. For

@@ -4,7 +4,6 @@
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/error.h"
 #include "server/cmd/call/reply_text.h"
-#include "server/cmd/numkeys.h"
 #include "server/script/script.h"
 #include "server/script/shebang.h"
 
@@ -39,8 +38,11 @@ static bool read_keys(struct call *call, struct script_run *run)
  * any. */
 static int find_keys(int argc, const struct bytes *argv, int *positions)
 {
-    int count = numkeys_find(argc, argv, NUMKEYS_AT, positions);
-    return count < 0 ? 0 : count;
+    int count = argc > NUMKEYS_AT ? command_count_keys(argv[NUMKEYS_AT], argc) : 0;
+    if (count > argc - SCRIPT_KEYS_AT) return 0;
+    for (int i = 0; i < count; i++)
+        positions[i] = SCRIPT_KEYS_AT + i;
+    return count;
 }
 
 static void run_script(struct call *call, struct script *script, struct script_run *run)

@@ -73,7 +73,7 @@ int command_keys(const struct command *row, int argc, const struct bytes *argv, 
         int last = spec->last < 0 ? argc + spec->last : first + spec->last;
         if (spec->find == KEYS_COUNTED) {
             if (first >= argc) return -1;
-            last = first + command_count_keys(argv[first], argc);
+            last = first + spec->step * command_count_keys(argv[first], argc);
             first++;
             if (last < first) return -1;
         }

@@ -1,5 +1,5 @@
-/* Folder server/cmd/list: the commands of lists. list pushes, reads and changes; list_pop pops;
- * list_move moves elements between lists. The value is store/type/list. Start with list.c.
+/* Folder server/cmd/list: the commands of lists. list pushes, pops, reads and changes; list_move
+ * moves elements between lists. The value is store/type/list. Start with list.c.
  *
  * May use: proto/resp server/cmd/call server/cmd store/. */
 #pragma once
@@ -7,7 +7,5 @@
 #include "server/cmd/call/command.h"
 
 extern const struct command_group list_commands;
-/* LPOP RPOP LMPOP BLPOP BRPOP BLMPOP. */
-extern const struct command_group list_pop_commands;
 /* LMOVE RPOPLPUSH BLMOVE BRPOPLPUSH LMOVEM BLMOVEM. */
 extern const struct command_group list_move_commands;

@@ -15,8 +15,12 @@ static bool arg_list_end(struct call *call, int i, enum list_end *end)
     return fail(call, ERR_SYNTAX);
 }
 
+/* Parses two ends at arguments 3 and 4. RPOPLPUSH and BRPOPLPUSH, which have fewer arguments, move
+ * from the tail to the head. */
 static bool arg_list_ends(struct call *call, struct ends *ends)
 {
+    *ends = (struct ends){ LIST_TAIL, LIST_HEAD };
+    if (call->argc < 5) return true;
     return arg_list_end(call, 3, &ends->from) && arg_list_end(call, 4, &ends->to);
 }
 
@@ -34,32 +38,25 @@ static void move_element(struct call *call, struct entry *from, struct ends ends
     txn_list_pop(call->txn, from, ends.from, 1);
 }
 
-static void move_or_reply_null(struct call *call, struct ends ends)
+/* LMOVE and RPOPLPUSH. */
+static void cmd_lmove(struct call *call)
 {
+    struct ends ends;
     struct entry *from;
-    if (!find_typed(call, 1, TYPE_LIST, &from)) return;
+    if (!arg_list_ends(call, &ends) || !find_typed(call, 1, TYPE_LIST, &from)) return;
     if (from != NULL)
         move_element(call, from, ends);
     else
         resp_null(call->out);
 }
 
-static void cmd_lmove(struct call *call)
+/* BLMOVE and BRPOPLPUSH. */
+static void cmd_blmove(struct call *call)
 {
     struct ends ends;
-    if (arg_list_ends(call, &ends)) move_or_reply_null(call, ends);
-}
-
-static void cmd_rpoplpush(struct call *call)
-{
-    move_or_reply_null(call, (struct ends){ LIST_TAIL, LIST_HEAD });
-}
-
-static void move_or_block(struct call *call, struct ends ends)
-{
     struct source source;
     msec until;
-    if (!arg_timeout(call, call->argc - 1, &until)) return;
+    if (!arg_list_ends(call, &ends) || !arg_timeout(call, call->argc - 1, &until)) return;
     if (!find_source(call, TYPE_LIST, 1, 1, &source)) return;
     if (source.entry != NULL)
         move_element(call, source.entry, ends);
@@ -68,17 +65,6 @@ static void move_or_block(struct call *call, struct ends ends)
                            .first = 1, .count = 1, .type = TYPE_LIST, .until = until });
     else
         resp_null(call->out); /* not a null array, as in Redis */
-}
-
-static void cmd_blmove(struct call *call)
-{
-    struct ends ends;
-    if (arg_list_ends(call, &ends)) move_or_block(call, ends);
-}
-
-static void cmd_brpoplpush(struct call *call)
-{
-    move_or_block(call, (struct ends){ LIST_TAIL, LIST_HEAD });
 }
 
 struct move {
@@ -225,7 +211,7 @@ static const struct command rows[] = {
         .syntax = "source destination <LEFT | RIGHT> <LEFT | RIGHT>",
         .summary = "Removes an element from an end of a list, pushes it to an end of another list "
                    "and returns it."),
-    ROW("RPOPLPUSH", cmd_rpoplpush, 3, WRITE | GROWS, .keys = { .first = 1, .last = 2, .step = 1 },
+    ROW("RPOPLPUSH", cmd_lmove, 3, WRITE | GROWS, .keys = { .first = 1, .last = 2, .step = 1 },
         .specs = { KEY_AT(1, KEY_RW | KEY_ACCESS | KEY_DELETE), KEY_AT(2, KEY_RW | KEY_INSERT) },
         .since = "1.2.0", .replies = REPLIES("bulk: the element", "null: there is no such source"),
         .errors = ERRORS(ERR_WRONGTYPE), .complexity = "O(1)", .syntax = "source destination",
@@ -241,7 +227,7 @@ static const struct command rows[] = {
         .complexity = "O(1)", .syntax = "source destination <LEFT | RIGHT> <LEFT | RIGHT> timeout",
         .summary = "Removes an element from an end of a list, pushes it to an end of another list "
                    "and returns it. Blocks until an element is available."),
-    ROW("BRPOPLPUSH", cmd_brpoplpush, 4, WRITE | GROWS | NOSCRIPT | BLOCKING,
+    ROW("BRPOPLPUSH", cmd_blmove, 4, WRITE | GROWS | NOSCRIPT | BLOCKING,
         .keys = { .first = 1, .last = 2, .step = 1 },
         .specs = { KEY_AT(1, KEY_RW | KEY_ACCESS | KEY_DELETE), KEY_AT(2, KEY_RW | KEY_INSERT) },
         .since = "2.2.0",

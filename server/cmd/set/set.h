@@ -1,6 +1,5 @@
 /* Folder server/cmd/set: the commands of sets. set implements those on one set, set_algebra those
- * on several, set_random SPOP and SRANDMEMBER, set_ex SADDEX. The value is store/type/set. Start
- * with set.c.
+ * on several. The value is store/type/set. Start with set.c.
  *
  * May use: proto/resp server/cmd/call server/cmd server/cmd/member store/. */
 #pragma once
@@ -10,7 +9,3 @@
 extern const struct command_group set_commands;
 /* SINTER SUNION SDIFF and their forms; SMOVE. */
 extern const struct command_group set_algebra_commands;
-/* SPOP SRANDMEMBER. */
-extern const struct command_group set_random_commands;
-/* SADDEX. */
-extern const struct command_group set_ex_commands;

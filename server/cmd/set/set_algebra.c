@@ -3,11 +3,10 @@
  * An operation on n sets can look up each member in the other sets, or copy members into a new set.
  * Look-ups need no memory, so intersections use only these, and process the sets in the order that
  * decides most members early. Unions and differences copy if the look-ups would far outnumber the
- * members (has_few_lookups), or if a union is stored anyway. */
+ * members, or if a union is stored anyway. */
 #include <stdlib.h>
 
 #include "server/cmd/call/args.h"
-#include "server/cmd/numkeys.h"
 #include "server/cmd/set/set.h"
 #include "store/mem/mem.h"
 
@@ -126,20 +125,6 @@ static void copy_result(enum operation operation, const struct operands *in, str
         (operation == UNION ? add_all : remove_all)(to, in->sets[i]);
 }
 
-/* Are look-ups cheaper than copies? For a difference, the answer must be Redis', because the
- * encoding of a stored result depends on the algorithm. */
-static bool has_few_lookups(enum operation operation, const struct operands *in)
-{
-    enum { LOOKUPS_PER_MEMBER = 8 };
-    size_t members = 0, lookups = 0;
-    for (size_t i = 0; i < in->count; i++) {
-        members += set_count(in->sets[i]);
-        lookups += i * set_count(in->sets[i]);
-    }
-    if (operation == DIFFERENCE) return in->count * set_count(in->sets[0]) / 2 <= members;
-    return lookups <= LOOKUPS_PER_MEMBER * members;
-}
-
 static void compute_set_operation(enum operation operation, const struct operands *in,
                                   struct result *result)
 {
@@ -169,7 +154,17 @@ static void compute_set_operation(enum operation operation, const struct operand
         result->count = result->limit;
         return;
     }
-    bool copies = !has_few_lookups(operation, in);
+
+    /* Are copies cheaper than look-ups? For a difference, the answer must be Redis', because the
+     * encoding of a stored result depends on the algorithm. */
+    enum { LOOKUPS_PER_MEMBER = 8 };
+    size_t members = 0, lookups = 0;
+    for (size_t i = 0; i < in->count; i++) {
+        members += set_count(in->sets[i]);
+        lookups += i * set_count(in->sets[i]);
+    }
+    bool copies = operation == DIFFERENCE ? in->count * set_count(in->sets[0]) / 2 > members
+                                          : lookups > LOOKUPS_PER_MEMBER * members;
     if (result->set != NULL && (operation == UNION || copies)) {
         copy_result(operation, in, result->set);
         return;
@@ -216,11 +211,6 @@ static void store_set_operation(struct call *call)
     mem_free(in.sets);
     resp_integer(call->out, (int64_t)set_count(object.set));
     txn_key_store(call->txn, call->argv[1], object, events[operation]);
-}
-
-static int find_card_keys(int argc, const struct bytes *argv, int *positions)
-{
-    return numkeys_find(argc, argv, 1, positions);
 }
 
 /* Runs a command with the arguments "numkeys key ... [APPROX] [LIMIT limit]". Only unions accept
@@ -293,8 +283,7 @@ static const struct command rows[] = {
         .syntax = "destination key [key ...]",
         .summary = "Stores the intersection of sets in a key."),
     ROW("SINTERCARD", count_set_operation, -3, READONLY | MOVABLE_KEYS, .variant = INTERSECTION,
-        .find_keys = find_card_keys, .specs = { KEYS_COUNTED_AT(1, KEY_RO | KEY_ACCESS) },
-        .since = "7.0.0",
+        .specs = { KEYS_COUNTED_AT(1, KEY_RO | KEY_ACCESS) }, .since = "7.0.0",
         .replies = REPLIES("integer: the number of members in all of the sets, at most LIMIT"),
         .errors =
             ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NUMKEYS, ERR_NUMKEYS_ARGS, ERR_LIMIT_NEGATIVE),
@@ -303,8 +292,7 @@ static const struct command rows[] = {
         .syntax = "numkeys key [key ...] [LIMIT limit]",
         .summary = "Returns the number of members in the intersection of sets, up to a limit."),
     ROW("SUNIONCARD", count_set_operation, -3, READONLY | MOVABLE_KEYS | COPIES, .variant = UNION,
-        .find_keys = find_card_keys, .specs = { KEYS_COUNTED_AT(1, KEY_RO | KEY_ACCESS) },
-        .since = "8.10.0",
+        .specs = { KEYS_COUNTED_AT(1, KEY_RO | KEY_ACCESS) }, .since = "8.10.0",
         .replies = REPLIES("integer: the number of members in any of the sets, at most LIMIT"),
         .errors =
             ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NUMKEYS, ERR_NUMKEYS_ARGS, ERR_LIMIT_NEGATIVE),
@@ -313,8 +301,8 @@ static const struct command rows[] = {
         .summary = "Returns the number of members in the union of sets, up to a limit. It is exact "
                    "even with APPROX."),
     ROW("SDIFFCARD", count_set_operation, -3, READONLY | MOVABLE_KEYS | COPIES,
-        .variant = DIFFERENCE, .find_keys = find_card_keys,
-        .specs = { KEYS_COUNTED_AT(1, KEY_RO | KEY_ACCESS) }, .since = "8.10.0",
+        .variant = DIFFERENCE, .specs = { KEYS_COUNTED_AT(1, KEY_RO | KEY_ACCESS) },
+        .since = "8.10.0",
         .replies =
             REPLIES("integer: the number of members of the first set that are in none of the "
                     "others, at most LIMIT"),

@@ -54,15 +54,6 @@ bool string_condition_holds(struct call *call, const struct string_condition *co
 
 enum { FIRST_KEY = 2 };
 
-static int find_msetex_keys(int argc, const struct bytes *argv, int *positions)
-{
-    int count = command_count_keys(argv[1], argc);
-    if (count < 1 || count > (argc - FIRST_KEY) / 2) return -1;
-    for (int i = 0; i < count; i++)
-        positions[i] = FIRST_KEY + 2 * i;
-    return count;
-}
-
 static void cmd_msetex(struct call *call)
 {
     struct string_set set = { .at = NEVER, .event = EVENT_SET };
@@ -153,7 +144,7 @@ static void cmd_digest(struct call *call)
 }
 
 static const struct command rows[] = {
-    ROW("MSETEX", cmd_msetex, -4, WRITE | GROWS | MOVABLE_KEYS, .find_keys = find_msetex_keys,
+    ROW("MSETEX", cmd_msetex, -4, WRITE | GROWS | MOVABLE_KEYS,
         .specs = { { .flags = KEY_OW | KEY_UPDATE, .find = KEYS_COUNTED, .first = 1, .step = 2 } },
         .tips = "request_policy:multi_shard response_policy:all_succeeded", .since = "8.4.0",
         .replies = REPLIES("integer: 1 if all keys were set, 0 if none was, because NX or XX did "

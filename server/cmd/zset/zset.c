@@ -1,16 +1,19 @@
-/* zset: commands that add, remove and read given members of sorted sets. zset_range.c implements
- * those on ranges of scores, ranks or members. */
-#include "store/type/zset.h"
-#include "server/cmd/call/args.h"
-#include "server/cmd/call/call.h"
-#include "server/cmd/call/error.h"
-#include "server/cmd/member/member_args.h"
+/* zset: commands that add, remove and read given members of sorted sets, or draw random ones.
+ * zset_range.c implements those on ranges of scores, ranks or members. */
 #include "server/cmd/zset/zset.h"
+
+#include <stdlib.h>
+
+#include "server/cmd/call/args.h"
+#include "server/cmd/member/member_args.h"
+#include "server/cmd/sample.h"
+#include "server/cmd/zset/zset_span.h"
 #include "store/base/number.h"
 #include "store/mem/mem.h"
-#include "store/txn/txn.h"
 
 /* ---- ZADD, ZADDEX and ZINCRBY ---------------------------------------------------------------- */
+
+enum { ZADD, ZADDEX, ZINCRBY }; /* variants of the rows */
 
 struct zadd {
     struct zput put;
@@ -52,23 +55,6 @@ static bool is_surely_score(const struct call *call, int i)
     return arg.len > 0 && ((arg.data[0] >= '0' && arg.data[0] <= '9') || arg.data[0] == '-');
 }
 
-/* Checks the rest of ZADDEX's arguments. Its errors name the missing part, where ZADD replies
- * Redis' bare "syntax error". */
-static bool check_zaddex_pairs(struct call *call, const struct zadd *how)
-{
-    double score;
-    int i = how->first, rest = call->argc - i;
-    if (!how->life.is_given && (rest == 0 || is_surely_score(call, i)))
-        fail(call, ERR_NO_DEADLINE);
-    else if (rest > 0 && !number_parse_double(call->argv[i].data, call->argv[i].len, &score))
-        failf(call, ERR_ZADDEX_ARGUMENT, arg_width(call, i), call->argv[i].data);
-    else if (rest == 0 || rest % 2 != 0)
-        fail(call, ERR_ZADDEX_PAIRS);
-    else
-        return true;
-    return false;
-}
-
 static bool parse_zadd(struct call *call, struct zadd *how)
 {
     enum arg_taken taken;
@@ -78,8 +64,16 @@ static bool parse_zadd(struct call *call, struct zadd *how)
                                                   : take_zadd_option(call, &how->first, how);
     while (taken == ARG_TAKEN);
     if (taken == ARG_FAILED) return false;
-    if (how->has_expiry && !check_zaddex_pairs(call, how)) return false;
-    int rest = call->argc - how->first;
+    int i = how->first, rest = call->argc - i;
+    /* The errors of ZADDEX name the missing part, where ZADD replies Redis' bare "syntax error". */
+    if (how->has_expiry) {
+        double score;
+        if (!how->life.is_given && (rest == 0 || is_surely_score(call, i)))
+            return fail(call, ERR_NO_DEADLINE);
+        if (rest > 0 && !number_parse_double(call->argv[i].data, call->argv[i].len, &score))
+            return failf(call, ERR_ZADDEX_ARGUMENT, arg_width(call, i), call->argv[i].data);
+        if (rest == 0 || rest % 2 != 0) return fail(call, ERR_ZADDEX_PAIRS);
+    }
     if (rest == 0 || rest % 2 != 0) return fail(call, ERR_SYNTAX);
     how->pairs = rest / 2;
     how->put.event = how->put.add ? EVENT_ZINCR : EVENT_ZADD;
@@ -136,30 +130,17 @@ static void zadd_scored(struct call *call, const struct zadd *how, double *score
         resp_double(call->out, score);
 }
 
-static void zadd(struct call *call, struct zadd *how)
-{
-    double on_stack[16], *scores = on_stack;
-    if (!parse_zadd(call, how)) return;
-    size_t pairs = (size_t)how->pairs;
-    if (pairs > sizeof(on_stack) / sizeof(on_stack[0])) scores = mem_alloc(pairs * sizeof(*scores));
-    zadd_scored(call, how, scores);
-    if (scores != on_stack) mem_free(scores);
-}
-
+/* ZINCRBY is ZADD INCR. As in Redis, it also accepts the options of ZADD. */
 static void cmd_zadd(struct call *call)
 {
-    zadd(call, &(struct zadd){ .put.add = false });
-}
-
-static void cmd_zaddex(struct call *call)
-{
-    zadd(call, &(struct zadd){ .has_expiry = true });
-}
-
-/* ZINCRBY is ZADD INCR. As in Redis, it also accepts the options of ZADD. */
-static void cmd_zincrby(struct call *call)
-{
-    zadd(call, &(struct zadd){ .put.add = true });
+    int variant = call_variant(call);
+    struct zadd how = { .has_expiry = variant == ZADDEX, .put.add = variant == ZINCRBY };
+    double on_stack[16], *scores = on_stack;
+    if (!parse_zadd(call, &how)) return;
+    size_t pairs = (size_t)how.pairs;
+    if (pairs > sizeof(on_stack) / sizeof(on_stack[0])) scores = mem_alloc(pairs * sizeof(*scores));
+    zadd_scored(call, &how, scores);
+    if (scores != on_stack) mem_free(scores);
 }
 
 /* ---- ZREM, ZCARD, ZSCORE, ZRANK -------------------------------------------------------------- */
@@ -229,10 +210,141 @@ static void reply_rank(struct call *call)
     if (with_score) reply_score(call, entry, call->argv[2]);
 }
 
+/* ---- ZRANDMEMBER ----------------------------------------------------------------------------- */
+
+/* A sample of distinct members that contains at least 1/DENSE_PART of them is chosen by one walk
+ * over all members. A smaller one is drawn by random ranks, because then few ranks repeat. */
+enum { DENSE_PART = 3 };
+
+struct zset_sample {
+    struct call *call;
+    const struct zset *zset;
+    size_t wanted;
+    bool with_scores;
+};
+
+static size_t draw_rank(const struct zset_sample *sample)
+{
+    return (size_t)(random_next(&sample->call->txn->store->random) % zset_count(sample->zset));
+}
+
+static void reply_sampled(const struct zset_sample *sample, struct bytes member, double score)
+{
+    if (sample->with_scores) resp_pair(sample->call->out);
+    reply_bytes(sample->call, member);
+    if (sample->with_scores) resp_double(sample->call->out, score);
+}
+
+static void reply_at_rank(const struct zset_sample *sample, size_t rank)
+{
+    struct zset_iter iter;
+    struct bytes member;
+    double score;
+    zset_iter_at(&iter, sample->zset, rank);
+    zset_iter_next(&iter, &member, &score);
+    reply_sampled(sample, member, score);
+}
+
+static void reply_any_ranks(const struct zset_sample *sample)
+{
+    for (size_t i = 0; i < sample->wanted; i++)
+        reply_at_rank(sample, draw_rank(sample));
+}
+
+static int compare_ranks(const void *a, const void *b)
+{
+    const size_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+static void reply_random_zset_members(struct call *call, int64_t count, bool with_scores)
+{
+    struct entry *entry;
+    if (!find_typed_counted(call, 1, TYPE_ZSET, &entry)) return;
+    if (entry == NULL || count == 0) {
+        resp_array(call->out, 0);
+        return;
+    }
+    /* DIFFERS: Redis sets no limit, and draws until it is out of memory. (doc/differs.md) */
+    if (fail_if(call, count < -SAMPLE_DRAWS_MAX, ERR_OUT_OF_RANGE)) return;
+    struct zset_sample sample = { .call = call,
+                                  .zset = entry->object.zset,
+                                  .with_scores = with_scores };
+    sample.wanted = (size_t)(count < 0 ? -count : count);
+    size_t all = zset_count(sample.zset);
+    if (count > 1 && sample.wanted >= all) { /* highest first, as in Redis */
+        struct span span = span_all(sample.zset);
+        span.reverse = true;
+        span_reply(call, sample.zset, &span, with_scores ? SCORES_PAIRED : SCORES_NONE);
+        return;
+    }
+    if (with_scores)
+        resp_pairs(call->out, sample.wanted);
+    else
+        resp_array(call->out, sample.wanted);
+    if (count < 0) {
+        reply_any_ranks(&sample);
+        return;
+    }
+    if (sample.wanted < all / DENSE_PART) {
+        /* Draw again for each repeated rank, until all are different. */
+        size_t *ranks = mem_alloc(sample.wanted * sizeof(*ranks)), kept = 0;
+        while (kept < sample.wanted) {
+            while (kept < sample.wanted)
+                ranks[kept++] = draw_rank(&sample);
+            qsort(ranks, kept, sizeof(*ranks), compare_ranks);
+            kept = 0;
+            for (size_t i = 0; i < sample.wanted; i++)
+                if (kept == 0 || ranks[kept - 1] != ranks[i]) ranks[kept++] = ranks[i];
+        }
+        for (size_t i = 0; i < sample.wanted; i++)
+            reply_at_rank(&sample, ranks[i]);
+        mem_free(ranks);
+        return;
+    }
+
+    /* Selection sampling (Knuth, The Art of Computer Programming 3.4.2, algorithm S). */
+    struct zset_iter iter;
+    struct bytes member;
+    double score;
+    size_t left = sample.wanted, unseen = all;
+    zset_iter_at(&iter, sample.zset, 0);
+    while (left > 0 && zset_iter_next(&iter, &member, &score)) {
+        if (random_next(&call->txn->store->random) % unseen-- >= left) continue;
+        reply_sampled(&sample, member, score);
+        left--;
+    }
+}
+
+static void cmd_zrandmember(struct call *call)
+{
+    int64_t count;
+    bool with_scores = call->argc > 3;
+    if (call->argc == 2) {
+        struct entry *entry;
+        if (!find_typed_counted(call, 1, TYPE_ZSET, &entry)) return;
+        if (entry == NULL)
+            resp_null(call->out);
+        else
+            reply_any_ranks(
+                &(struct zset_sample){ .call = call, .zset = entry->object.zset, .wanted = 1 });
+        return;
+    }
+    if (!sample_read_count(call, 2, &count)) return;
+    if (fail_if(call, call->argc > 4 || (with_scores && !arg_is(call, 3, "WITHSCORES")),
+                ERR_SYNTAX))
+        return;
+    if (fail_if(call, with_scores && (count < -INT64_MAX / 2 || count > INT64_MAX / 2),
+                ERR_OUT_OF_RANGE))
+        return;
+    reply_random_zset_members(call, count, with_scores);
+}
+
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 static const struct command rows[] = {
-    ROW("ZADD", cmd_zadd, -4, WRITE | GROWS | FAST, .keys = KEY_FIRST, .since = "1.2.0",
+    ROW("ZADD", cmd_zadd, -4, WRITE | GROWS | FAST, .variant = ZADD, .keys = KEY_FIRST,
+        .since = "1.2.0",
         .replies = REPLIES(
             "integer: the number of members added; with CH, of members added or with a "
             "changed score",
@@ -244,7 +356,8 @@ static const struct command rows[] = {
         .syntax = "key [NX|XX] [GT|LT] [CH] [INCR] score member [score member ...]",
         .summary = "Adds one or more members to a sorted set, or updates their scores. Creates the "
                    "key if it does not exist."),
-    ROW("ZADDEX", cmd_zaddex, -6, WRITE | GROWS | FAST, .keys = KEY_FIRST, .since = "0.1.0",
+    ROW("ZADDEX", cmd_zadd, -6, WRITE | GROWS | FAST, .variant = ZADDEX, .keys = KEY_FIRST,
+        .since = "0.1.0",
         .replies =
             REPLIES("integer: the number of members added; with CH, of members added, with a "
                     "changed score, or removed because the deadline has passed"),
@@ -260,7 +373,7 @@ static const struct command rows[] = {
         .summary =
             "Adds members with a deadline to a sorted set, or updates their scores. Existing "
             "members receive the deadline too, unless KEEPTTL is given."),
-    ROW("ZINCRBY", cmd_zincrby, 4, WRITE | GROWS | FAST, .keys = KEY_FIRST,
+    ROW("ZINCRBY", cmd_zadd, 4, WRITE | GROWS | FAST, .variant = ZINCRBY, .keys = KEY_FIRST,
         .key_flags = KEY_RW | KEY_ACCESS | KEY_UPDATE, .since = "1.2.0",
         .replies = REPLIES("double: the new score"),
         .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_FLOAT, ERR_SCORE_NAN),
@@ -310,6 +423,19 @@ static const struct command rows[] = {
         .complexity = "O(log(N)) where N is the number of members in the sorted set.",
         .syntax = "key member [WITHSCORE]",
         .summary = "Returns the rank of a member of a sorted set, by descending score."),
+    ROW("ZRANDMEMBER", cmd_zrandmember, -2, READONLY, .keys = KEY_FIRST,
+        .tips = "nondeterministic_output", .since = "6.2.0",
+        .replies = REPLIES(
+            "bulk: a member", "null: there is no such key",
+            "[bulk ...]: with count: members; if it is negative, one may occur more than once",
+            REPLY_WITHSCORES),
+        .errors =
+            ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_OUT_OF_RANGE, ERR_NOT_BETWEEN),
+        .complexity = "O(M*log(N)) where N is the number of members in the sorted set and M the "
+                      "number returned.",
+        .syntax = "key [count [WITHSCORES]]",
+        .summary = "Returns random members of a sorted set: count distinct ones, or -count "
+                   "independent draws."),
 };
 
 const struct command_group zset_commands = COMMAND_GROUP("sorted-set", rows);

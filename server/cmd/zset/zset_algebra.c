@@ -5,17 +5,11 @@
 #include <stdlib.h>
 
 #include "server/cmd/call/args.h"
-#include "server/cmd/call/call.h"
-#include "server/cmd/call/command.h"
-#include "server/cmd/call/error.h"
 #include "server/cmd/zset/zset.h"
 #include "server/cmd/zset/zset_span.h"
 #include "store/base/number.h"
 #include "store/mem/mem.h"
-#include "store/mem/outbuf.h"
 #include "store/struct/dict.h"
-#include "store/txn/txn.h"
-#include "store/type/object.h"
 
 /* ---- sets and sorted sets as sources --------------------------------------------------------- */
 

@@ -4,15 +4,10 @@
 #include <stdlib.h>
 
 #include "server/cmd/call/args.h"
-#include "server/cmd/call/call.h"
-#include "server/cmd/call/command.h"
-#include "server/cmd/call/error.h"
 #include "server/cmd/zset/zset.h"
 #include "server/cmd/zset/zset_span.h"
 #include "store/base/number.h"
 #include "store/mem/mem.h"
-#include "store/txn/txn.h"
-#include "store/type/zset.h"
 
 /* ---- parsing a range ------------------------------------------------------------------------- */
 
@@ -152,8 +147,7 @@ static struct span range_find(const struct zset *zset, const struct range *range
     return span;
 }
 
-/* Finds the members in the range and, unless it is one of ranks, applies skip and limit to them.
- * range_parse must have parsed the range. */
+/* Finds the members in the range and, unless it is one of ranks, applies skip and limit to them. */
 static struct span range_find_limited(const struct zset *zset, const struct range *range)
 {
     struct span span = range_find(zset, range);
@@ -162,8 +156,14 @@ static struct span range_find_limited(const struct zset *zset, const struct rang
 
 /* ---- the commands ---------------------------------------------------------------------------- */
 
-static void read_range(struct call *call, struct range range)
+/* The variant of a row of read_range. */
+#define RANGE(by, way) (4 * (by) + (way))
+
+static void read_range(struct call *call)
 {
+    int variant = call_variant(call);
+    struct range range = { .by = (enum range_by)(variant / 4),
+                           .way = (enum range_way)(variant % 4) };
     struct entry *entry;
     if (!range_parse(call, &range, 2)) return;
     if (!find_typed_counted(call, 1, TYPE_ZSET, &entry)) return;
@@ -173,36 +173,6 @@ static void read_range(struct call *call, struct range range)
     }
     struct span span = range_find_limited(entry->object.zset, &range);
     span_reply(call, entry->object.zset, &span, range.with_scores ? SCORES_PAIRED : SCORES_NONE);
-}
-
-static void cmd_zrange(struct call *call)
-{
-    read_range(call, (struct range){ .by = BY_OPEN, .way = WAY_OPEN });
-}
-
-static void cmd_zrevrange(struct call *call)
-{
-    read_range(call, (struct range){ .by = BY_RANK, .way = WAY_REVERSE });
-}
-
-static void cmd_zrangebyscore(struct call *call)
-{
-    read_range(call, (struct range){ .by = BY_SCORE, .way = WAY_FORWARD });
-}
-
-static void cmd_zrevrangebyscore(struct call *call)
-{
-    read_range(call, (struct range){ .by = BY_SCORE, .way = WAY_REVERSE });
-}
-
-static void cmd_zrangebylex(struct call *call)
-{
-    read_range(call, (struct range){ .by = BY_LEX, .way = WAY_FORWARD });
-}
-
-static void cmd_zrevrangebylex(struct call *call)
-{
-    read_range(call, (struct range){ .by = BY_LEX, .way = WAY_REVERSE });
 }
 
 static void cmd_zrangestore(struct call *call)
@@ -285,39 +255,42 @@ static void pop_zset(struct call *call)
     "O(M*log(N)) where N is the number of members in the sorted set and M the number removed."
 
 static const struct command rows[] = {
-    ROW("ZRANGE", cmd_zrange, -4, READONLY, .keys = KEY_FIRST, .since = "1.2.0",
-        .replies = REPLIES("[bulk ...]: the members", REPLY_WITHSCORES),
+    ROW("ZRANGE", read_range, -4, READONLY, .variant = RANGE(BY_OPEN, WAY_OPEN), .keys = KEY_FIRST,
+        .since = "1.2.0", .replies = REPLIES("[bulk ...]: the members", REPLY_WITHSCORES),
         .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_MIN_MAX_FLOAT,
                          ERR_MIN_MAX_LEX, ERR_LIMIT_ALONE, ERR_WITHSCORES_LEX),
         .complexity = COST_RANGE,
         .syntax = "key start stop [BYSCORE|BYLEX] [REV] [LIMIT offset count] [WITHSCORES]",
         .summary = "Returns the members of a sorted set in a range of ranks, scores or "
                    "lexicographical order."),
-    ROW("ZREVRANGE", cmd_zrevrange, -4, READONLY, .keys = KEY_FIRST, .since = "1.2.0",
+    ROW("ZREVRANGE", read_range, -4, READONLY, .variant = RANGE(BY_RANK, WAY_REVERSE),
+        .keys = KEY_FIRST, .since = "1.2.0",
         .replies = REPLIES("[bulk ...]: the members", REPLY_WITHSCORES),
         .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER), .complexity = COST_RANGE,
         .syntax = "key start stop [WITHSCORES]",
         .summary = "Returns the members of a sorted set in a range of ranks, by descending score."),
-    ROW("ZRANGEBYSCORE", cmd_zrangebyscore, -4, READONLY, .keys = KEY_FIRST, .since = "1.0.5",
+    ROW("ZRANGEBYSCORE", read_range, -4, READONLY, .variant = RANGE(BY_SCORE, WAY_FORWARD),
+        .keys = KEY_FIRST, .since = "1.0.5",
         .replies = REPLIES("[bulk ...]: the members", REPLY_WITHSCORES),
         .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_MIN_MAX_FLOAT),
         .complexity = COST_RANGE, .syntax = "key min max [WITHSCORES] [LIMIT offset count]",
         .summary = "Returns the members of a sorted set in a range of scores."),
-    ROW("ZREVRANGEBYSCORE", cmd_zrevrangebyscore, -4, READONLY, .keys = KEY_FIRST, .since = "2.2.0",
+    ROW("ZREVRANGEBYSCORE", read_range, -4, READONLY, .variant = RANGE(BY_SCORE, WAY_REVERSE),
+        .keys = KEY_FIRST, .since = "2.2.0",
         .replies = REPLIES("[bulk ...]: the members", REPLY_WITHSCORES),
         .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_MIN_MAX_FLOAT),
         .complexity = COST_RANGE, .syntax = "key max min [WITHSCORES] [LIMIT offset count]",
         .summary =
             "Returns the members of a sorted set in a range of scores, by descending score."),
-    ROW("ZRANGEBYLEX", cmd_zrangebylex, -4, READONLY, .keys = KEY_FIRST, .since = "2.8.9",
-        .replies = REPLIES("[bulk ...]: the members"),
+    ROW("ZRANGEBYLEX", read_range, -4, READONLY, .variant = RANGE(BY_LEX, WAY_FORWARD),
+        .keys = KEY_FIRST, .since = "2.8.9", .replies = REPLIES("[bulk ...]: the members"),
         .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_MIN_MAX_LEX),
         .complexity = COST_RANGE, .syntax = "key min max [LIMIT offset count]",
         .summary =
             "Returns the members of a sorted set in a lexicographical range. All scores must "
             "be equal."),
-    ROW("ZREVRANGEBYLEX", cmd_zrevrangebylex, -4, READONLY, .keys = KEY_FIRST, .since = "2.8.9",
-        .replies = REPLIES("[bulk ...]: the members"),
+    ROW("ZREVRANGEBYLEX", read_range, -4, READONLY, .variant = RANGE(BY_LEX, WAY_REVERSE),
+        .keys = KEY_FIRST, .since = "2.8.9", .replies = REPLIES("[bulk ...]: the members"),
         .errors = ERRORS(ERR_WRONGTYPE, ERR_SYNTAX, ERR_NOT_INTEGER, ERR_MIN_MAX_LEX),
         .complexity = COST_RANGE, .syntax = "key max min [LIMIT offset count]",
         .summary = "Returns the members of a sorted set in a lexicographical range, in reverse "
