@@ -134,46 +134,12 @@ static const char *end_of_name(const struct manifest *manifest, const char *name
     return count > 0 ? digits + count : NULL;
 }
 
-static bool is_temporary(const struct manifest *manifest, const char *name)
-{
-    if (strncmp(name, TEMPORARY, sizeof(TEMPORARY) - 1) != 0) return false;
-    name += sizeof(TEMPORARY) - 1;
-    const char *end = end_of_name(manifest, name);
-    if (end != NULL) return strcmp(end, BASE_END) == 0;
-    size_t len = strlen(manifest->prefix);
-    if (strncmp(name, manifest->prefix, len) != 0) return false;
-    return strcmp(name + len, MANIFEST_END) == 0 || strcmp(name + len, FIRST_END) == 0;
-}
-
 /* ---- loading ---- */
 
 static enum file_kind kind_of_file(const struct manifest *manifest, const char *name)
 {
     char path[DISK_PATH_MAX];
     return disk_path(path, manifest->dir, name) == 0 ? file_kind(path) : FILE_UNREADABLE;
-}
-
-/* Is the manifest ours? A manifest of an earlier version, or an edited one, may lack our lines: it
- * is ours if its base is or, without a base, if one of its segments is. */
-static bool is_ours(const struct manifest *manifest, const char *text, size_t len)
-{
-    if (file_kind_of_head(text, len) == FILE_MANIFEST || manifest_has_sum(text, len)) return true;
-    const struct manifest_file *base = manifest_base(manifest);
-    if (base != NULL) return kind_of_file(manifest, base->name) == FILE_SNAPSHOT;
-    for (size_t i = 0; i < manifest->count; i++)
-        if (kind_of_file(manifest, manifest->files[i].name) == FILE_JOURNAL) return true;
-    return false;
-}
-
-/* Does the file hold data? A segment without records is left by a first start that ended early. */
-static bool holds_data(const struct manifest *manifest, const char *name)
-{
-    const char *end = end_of_name(manifest, name);
-    if (end == NULL) return false;
-    if (strncmp(end, ".base.", sizeof(".base.") - 1) == 0) return true;
-    char path[DISK_PATH_MAX];
-    if (strcmp(end, SEGMENT_END) != 0 || disk_path(path, manifest->dir, name) != 0) return false;
-    return file_check(path, FILE_SET_OURS) != 0 || is_long(path);
 }
 
 /* Makes the path of a file in the folder: `before` (TEMPORARY or ""), the prefix, `end`. */
@@ -190,9 +156,9 @@ static int own_path(const struct manifest *manifest, const char *before, const c
 static enum manifest_found check_without_manifest(const struct manifest *manifest,
                                                   char why[MANIFEST_WHY_MAX])
 {
-    char first[DISK_PATH_MAX];
-    int error = own_path(manifest, TEMPORARY, FIRST_END, first);
-    if (error == 0 && file_kind(first) == FILE_EMPTY) return MANIFEST_NONE;
+    char path[DISK_PATH_MAX];
+    int error = own_path(manifest, TEMPORARY, FIRST_END, path);
+    if (error == 0 && file_kind(path) == FILE_EMPTY) return MANIFEST_NONE;
     DIR *dir = opendir(manifest->dir);
     if (dir == NULL && errno == ENOENT) return MANIFEST_NONE;
     if (dir == NULL) {
@@ -201,7 +167,14 @@ static enum manifest_found check_without_manifest(const struct manifest *manifes
     }
     enum manifest_found found = MANIFEST_NONE;
     for (struct dirent *entry; found == MANIFEST_NONE && (entry = readdir(dir)) != NULL;) {
-        if (!holds_data(manifest, entry->d_name)) continue;
+        const char *end = end_of_name(manifest, entry->d_name);
+        if (end == NULL) continue;
+        if (strncmp(end, ".base.", sizeof(".base.") - 1) != 0) {
+            if (strcmp(end, SEGMENT_END) != 0) continue;
+            if (disk_path(path, manifest->dir, entry->d_name) != 0) continue;
+            /* A first start that ended early leaves a segment without records. */
+            if (file_check(path, FILE_SET_OURS) == 0 && !is_long(path)) continue;
+        }
         snprintf(why, MANIFEST_WHY_MAX,
                  "the manifest is missing, but '%s' exists. Restore the manifest, or move the "
                  "file away",
@@ -225,12 +198,18 @@ enum manifest_found manifest_load(struct manifest *manifest, char why[MANIFEST_W
         return MANIFEST_BAD;
     }
     bool good = manifest_parse(manifest, text, len, why);
-    bool foreign = good && !is_ours(manifest, text, len);
+    bool is_ours = file_kind_of_head(text, len) == FILE_MANIFEST || manifest_has_sum(text, len);
     free(text);
     if (!good) manifest_drop_files(manifest);
+    /* A manifest of an earlier version, or an edited one, may lack our lines: it is ours if its
+     * base is or, without a base, if one of its segments is. */
+    const struct manifest_file *base = manifest_base(manifest);
+    if (base != NULL && !is_ours) is_ours = kind_of_file(manifest, base->name) == FILE_SNAPSHOT;
+    for (size_t i = 0; base == NULL && !is_ours && i < manifest->count; i++)
+        is_ours = kind_of_file(manifest, manifest->files[i].name) == FILE_JOURNAL;
     /* The process that saved the manifest may have ended before it synced the directory. */
     manifest->unsynced = true;
-    return foreign ? MANIFEST_FOREIGN : good ? MANIFEST_LOADED : MANIFEST_BAD;
+    return !good ? MANIFEST_BAD : is_ours ? MANIFEST_LOADED : MANIFEST_FOREIGN;
 }
 
 /* ---- changing ---- */
@@ -447,11 +426,18 @@ static int first_error(int error, int later)
     return error != 0 ? error : later;
 }
 
+/* Does this server give such a name to a base, a segment or a temporary file? */
 static bool is_own_name(const struct manifest *manifest, const char *name)
 {
     const char *end = end_of_name(manifest, name);
-    return is_temporary(manifest, name) ||
-           (end != NULL && (strcmp(end, BASE_END) == 0 || strcmp(end, SEGMENT_END) == 0));
+    if (end != NULL && (strcmp(end, BASE_END) == 0 || strcmp(end, SEGMENT_END) == 0)) return true;
+    if (strncmp(name, TEMPORARY, sizeof(TEMPORARY) - 1) != 0) return false;
+    name += sizeof(TEMPORARY) - 1;
+    end = end_of_name(manifest, name);
+    if (end != NULL) return strcmp(end, BASE_END) == 0;
+    size_t len = strlen(manifest->prefix);
+    return strncmp(name, manifest->prefix, len) == 0 &&
+           (strcmp(name + len, MANIFEST_END) == 0 || strcmp(name + len, FIRST_END) == 0);
 }
 
 /* Removes the file if it is ours; leaves any other file and returns 0. An empty file with one of
@@ -465,22 +451,6 @@ static int remove_file(const struct manifest *manifest, const char *name)
     if (error == 0) error = file_check(path, kinds);
     if (error == EEXIST) return 0;
     return error != 0 ? error : disk_remove(path);
-}
-
-static int remove_leftovers(const struct manifest *manifest)
-{
-    char path[DISK_PATH_MAX];
-    DIR *dir = opendir(manifest->dir);
-    if (dir == NULL) return errno;
-    int error = 0;
-    for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
-        const char *name = entry->d_name;
-        bool is_leftover = is_own_name(manifest, name) && !manifest_lists_file(manifest, name) &&
-                           disk_path(path, manifest->dir, name) == 0 && !has_records(path);
-        if (is_leftover) error = first_error(error, remove_file(manifest, name));
-    }
-    closedir(dir);
-    return error;
 }
 
 /* Returns when the base was made, or -1 if unknown. */
@@ -531,9 +501,22 @@ static int remove_history(struct manifest *manifest)
     return error;
 }
 
-static void survey_kept(struct manifest *manifest)
+int manifest_sweep(struct manifest *manifest)
 {
     char path[DISK_PATH_MAX];
+    int error = manifest_sync_again(manifest);
+    if (error == 0) error = remove_history(manifest);
+    DIR *dir = manifest->unsynced ? NULL : opendir(manifest->dir);
+    if (dir == NULL && !manifest->unsynced) error = first_error(error, errno);
+    for (struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;) {
+        const char *name = entry->d_name;
+        bool is_leftover = is_own_name(manifest, name) && !manifest_lists_file(manifest, name) &&
+                           disk_path(path, manifest->dir, name) == 0 && !has_records(path);
+        if (is_leftover) error = first_error(error, remove_file(manifest, name));
+    }
+    if (dir != NULL) closedir(dir);
+
+    /* Measure the files that are kept. */
     struct stat what;
     struct manifest_kept *kept = &manifest->kept;
     const struct manifest_file *base = manifest_base(manifest);
@@ -554,15 +537,5 @@ static void survey_kept(struct manifest *manifest)
         kept->since = made_at(manifest, base);
     else if (base != NULL && kept->next < 0)
         kept->next = made_at(manifest, base);
-}
-
-int manifest_sweep(struct manifest *manifest)
-{
-    int error = manifest_sync_again(manifest);
-    if (error == 0) {
-        error = remove_history(manifest);
-        error = first_error(error, manifest->unsynced ? 0 : remove_leftovers(manifest));
-    }
-    survey_kept(manifest);
     return error;
 }

@@ -124,14 +124,6 @@ __attribute__((format(printf, 2, 3))) static bool fail_manifest(struct reading *
     return false;
 }
 
-/* The fields of a line, before they are checked. */
-struct fields {
-    const char *name, *type, *kept;
-    uint64_t seq, synced;
-    bool anew;
-    uint32_t header, id, after;
-};
-
 /* Parses a positive number. */
 static bool parse_number(struct reading *reading, const char *text, uint64_t *number)
 {
@@ -141,73 +133,52 @@ static bool parse_number(struct reading *reading, const char *text, uint64_t *nu
     return *number > 0 || fail_manifest(reading, "'%s' is not a number", text);
 }
 
-static bool parse_pair(struct reading *reading, struct fields *fields, const char *key,
-                       const char *value)
-{
-    if (strcasecmp(key, "file") == 0) {
-        bool is_path =
-            strchr(value, '/') != NULL || strcmp(value, ".") == 0 || strcmp(value, "..") == 0;
-        if (value[0] == '\0' || is_path)
-            return fail_manifest(reading, "'%s' is not a file name", value);
-        fields->name = value;
-    } else if (strcasecmp(key, "seq") == 0) {
-        return parse_number(reading, value, &fields->seq);
-    } else if (strcasecmp(key, "synced") == 0) {
-        return parse_number(reading, value, &fields->synced);
-    } else if (strcasecmp(key, "header") == 0) {
-        fields->header = (uint32_t)strtoul(value, NULL, 16);
-    } else if (strcasecmp(key, "id") == 0) {
-        fields->id = (uint32_t)strtoul(value, NULL, 16);
-    } else if (strcasecmp(key, "after") == 0) {
-        fields->after = (uint32_t)strtoul(value, NULL, 16);
-    } else if (strcasecmp(key, "anew") == 0) {
-        fields->anew = true;
-    } else if (strcasecmp(key, "type") == 0 || strcasecmp(key, "kept") == 0) {
-        bool known = strlen(value) == 1 && strchr("bih", value[0]) != NULL;
-        if (!known) return fail_manifest(reading, "'%s' is not a file type", value);
-        *(strcasecmp(key, "type") == 0 ? &fields->type : &fields->kept) = value;
-    }
-    return true;
-}
-
 static bool parse_words(struct reading *reading, const struct conf_words *words)
 {
     struct manifest *manifest = reading->manifest;
-    struct fields fields = { 0 };
-    if (words->count % 2 != 0) return fail_manifest(reading, "expected 'file NAME seq N type T'");
-    for (size_t i = 0; i < words->count; i += 2)
-        if (!parse_pair(reading, &fields, words->at[i], words->at[i + 1])) return false;
-    if (fields.name == NULL || fields.seq == 0 || fields.type == NULL)
+    struct manifest_file line = { .kept = MANIFEST_HISTORY };
+    bool is_paired = words->count % 2 == 0;
+    for (size_t i = 0; i < words->count && is_paired; i += 2) {
+        const char *key = words->at[i];
+        char *value = words->at[i + 1];
+        if (strcasecmp(key, "file") == 0) {
+            bool is_path =
+                strchr(value, '/') != NULL || strcmp(value, ".") == 0 || strcmp(value, "..") == 0;
+            if (value[0] == '\0' || is_path)
+                return fail_manifest(reading, "'%s' is not a file name", value);
+            line.name = value;
+        } else if (strcasecmp(key, "seq") == 0) {
+            if (!parse_number(reading, value, &line.seq)) return false;
+        } else if (strcasecmp(key, "synced") == 0) {
+            if (!parse_number(reading, value, &line.synced)) return false;
+        } else if (strcasecmp(key, "header") == 0) {
+            line.header = (uint32_t)strtoul(value, NULL, 16);
+        } else if (strcasecmp(key, "id") == 0) {
+            line.id = (uint32_t)strtoul(value, NULL, 16);
+        } else if (strcasecmp(key, "after") == 0) {
+            line.after = (uint32_t)strtoul(value, NULL, 16);
+        } else if (strcasecmp(key, "anew") == 0) {
+            line.anew = true;
+        } else if (strcasecmp(key, "type") == 0 || strcasecmp(key, "kept") == 0) {
+            bool known = strlen(value) == 1 && strchr("bih", value[0]) != NULL;
+            if (!known) return fail_manifest(reading, "'%s' is not a file type", value);
+            enum manifest_type *type = strcasecmp(key, "type") == 0 ? &line.type : &line.kept;
+            *type = (enum manifest_type)value[0];
+        }
+    }
+    if (!is_paired || line.name == NULL || line.seq == 0 || line.type == 0)
         return fail_manifest(reading, "expected 'file NAME seq N type T'");
-    enum manifest_type type = (enum manifest_type)fields.type[0];
-    if (type == MANIFEST_BASE && manifest_base(manifest) != NULL)
-        return fail_manifest(reading, "second base file '%s'", fields.name);
-    if (type == MANIFEST_SEGMENT && fields.seq <= manifest_last_segment(manifest))
-        return fail_manifest(reading, "'%s' is out of order", fields.name);
-    if (manifest_lists_file(manifest, fields.name))
-        return fail_manifest(reading, "duplicate file '%s'", fields.name);
-    struct manifest_file *file = manifest_add_file(manifest, fields.name, fields.seq, type);
-    file->synced = fields.synced;
-    file->header = fields.header;
-    file->id = fields.id;
-    file->after = fields.after;
-    file->anew = fields.anew;
-    if (type == MANIFEST_HISTORY && fields.kept != NULL)
-        file->kept = (enum manifest_type)fields.kept[0];
+    if (line.type == MANIFEST_BASE && manifest_base(manifest) != NULL)
+        return fail_manifest(reading, "second base file '%s'", line.name);
+    if (line.type == MANIFEST_SEGMENT && line.seq <= manifest_last_segment(manifest))
+        return fail_manifest(reading, "'%s' is out of order", line.name);
+    if (manifest_lists_file(manifest, line.name))
+        return fail_manifest(reading, "duplicate file '%s'", line.name);
+    if (line.type != MANIFEST_HISTORY) line.kept = MANIFEST_HISTORY;
+    struct manifest_file *file = manifest_add_file(manifest, line.name, line.seq, line.type);
+    line.name = file->name;
+    *file = line;
     return true;
-}
-
-static bool parse_line(struct reading *reading, const char *line, size_t len)
-{
-    if (len == strlen(BLANK_LINE) && memcmp(line, BLANK_LINE, len) == 0)
-        reading->manifest->blank = true;
-    if (len > 0 && line[0] == '#') return true;
-    struct conf_words words;
-    const char *why;
-    if (!conf_words_split(line, len, &words, &why)) return fail_manifest(reading, "%s", why);
-    bool good = parse_words(reading, &words);
-    conf_words_drop(&words);
-    return good;
 }
 
 bool manifest_has_sum(const char *text, size_t len)
@@ -243,11 +214,31 @@ static uint32_t mark_of(const struct manifest_file *file)
     return file->type == MANIFEST_BASE ? file->header : file->id;
 }
 
-/* Checks that each segment continues the file listed before it. Without this check, a segment whose
- * line was left out would be missing without a trace. */
-static bool check_order(struct reading *reading)
+bool manifest_parse(struct manifest *manifest, const char *text, size_t len,
+                    char why[MANIFEST_WHY_MAX])
 {
-    const struct manifest *manifest = reading->manifest;
+    struct reading state = { .manifest = manifest, .why = why }, *reading = &state;
+    if (!check_sum(reading, text, len)) return false;
+    const char *at = text, *line;
+    size_t line_len;
+    while (conf_next_line(&at, text + len, &line, &line_len)) {
+        reading->line++;
+        if (line_len == strlen(BLANK_LINE) && memcmp(line, BLANK_LINE, line_len) == 0)
+            manifest->blank = true;
+        if (line_len > 0 && line[0] == '#') continue;
+        struct conf_words words;
+        const char *error;
+        if (!conf_words_split(line, line_len, &words, &error))
+            return fail_manifest(reading, "%s", error);
+        bool good = parse_words(reading, &words);
+        conf_words_drop(&words);
+        if (!good) return false;
+    }
+    reading->line = 0;
+    if (manifest->count == 0) return fail_manifest(reading, "the manifest lists no files");
+
+    /* Check that each segment continues the file listed before it. Without this check, a segment
+     * whose line was left out would be missing without a trace. */
     const struct manifest_file *before = manifest_base(manifest);
     for (size_t i = 0; i < manifest->count; i++) {
         const struct manifest_file *file = &manifest->files[i];
@@ -262,22 +253,6 @@ static bool check_order(struct reading *reading)
         before = file;
     }
     return true;
-}
-
-bool manifest_parse(struct manifest *manifest, const char *text, size_t len,
-                    char why[MANIFEST_WHY_MAX])
-{
-    struct reading state = { .manifest = manifest, .why = why }, *reading = &state;
-    if (!check_sum(reading, text, len)) return false;
-    const char *at = text, *line;
-    size_t line_len;
-    while (conf_next_line(&at, text + len, &line, &line_len)) {
-        reading->line++;
-        if (!parse_line(reading, line, line_len)) return false;
-    }
-    reading->line = 0;
-    if (manifest->count == 0) return fail_manifest(reading, "the manifest lists no files");
-    return check_order(reading);
 }
 
 /* ---- writing ---- */
