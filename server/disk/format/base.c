@@ -38,8 +38,8 @@ int base_write(const struct store *store, const char *path, const struct snapsho
                struct base_size *size)
 {
     struct writing writing = { .options = options };
-    struct snapshot_counts counts = { .records = 1 };
     struct stat status;
+    uint64_t keys;
     int error = snapshot_create(path, options, &writing.file);
     if (error != 0) return error;
     struct store_text_sink sink = { append_piece, report_keys, &writing };
@@ -47,14 +47,14 @@ int base_write(const struct store *store, const char *path, const struct snapsho
     struct position_marks none = { .known = false };
     size_t len = position_marks_print(&none, options->position, mark);
     (void)snapshot_append(writing.file, mark, len); /* the file's error is returned below */
-    if (store_text_write(store, &sink, &counts.keys)) {
-        error = snapshot_finish(writing.file, &counts);
+    if (store_text_write(store, &sink, &keys)) {
+        error = snapshot_finish(writing.file, keys);
     } else {
         error = writing.error;
         snapshot_abort(writing.file);
     }
     uint64_t length = stat(path, &status) == 0 ? (uint64_t)status.st_size : 0;
-    *size = (struct base_size){ counts.keys, length };
+    *size = (struct base_size){ keys, length };
     return error;
 }
 

@@ -81,10 +81,8 @@ int snapshot_append(struct snapshot_writer *writer, const void *data, size_t len
     return writer->error;
 }
 
-int snapshot_finish(struct snapshot_writer *writer, const struct snapshot_counts *counts)
+int snapshot_finish(struct snapshot_writer *writer, uint64_t keys)
 {
-    writer->info.keys = counts->keys;
-    writer->info.records = counts->records;
     if (writer->error == 0 && writer->packer.filled > 0) write_block(writer);
     if (writer->error == 0) write_block(writer); /* the last block, which is empty */
 
@@ -95,8 +93,8 @@ int snapshot_finish(struct snapshot_writer *writer, const struct snapshot_counts
     put_u64(header + 24, (uint64_t)writer->info.created);
     put_u64(header + 32, writer->info.length);
     put_u64(header + 40, writer->info.raw);
-    put_u64(header + 48, writer->info.keys);
-    put_u64(header + 56, writer->info.records);
+    put_u64(header + 48, keys);
+    put_u64(header + 56, 1);
     put_u32(header + 64, writer->info.blocks);
     put_u32(header + 68, crc32c(0, header, 68));
     int error = writer->error;

@@ -11,7 +11,7 @@
  *     32      8      length of the file
  *     40      8      raw length: the bytes of the stream
  *     48      8      keys
- *     56      8      records: 1 in a base; readers ignore it
+ *     56      8      1; readers ignore it
  *     64      4      blocks, including the last one
  *     68      4      CRC-32C of the bytes 0 to 67
  *
@@ -48,7 +48,7 @@ struct stream_position;
 
 struct snapshot_info {
     int64_t created;
-    uint64_t length, raw, keys, records;
+    uint64_t length, raw, keys;
     uint32_t blocks;
 };
 
@@ -66,9 +66,6 @@ struct snapshot_options {
     void (*report)(void *ctx, uint64_t keys);
     void *ctx;
 };
-struct snapshot_counts {
-    uint64_t keys, records;
-};
 
 /* Stores the path of the writer's temporary file in `temporary`: "temp-NAME" in the folder of NAME.
  * Returns 0 or ENAMETOOLONG. */
@@ -80,11 +77,12 @@ int snapshot_create(const char *path, const struct snapshot_options *options,
                     struct snapshot_writer **writer);
 /* Appends bytes to the stream. After an error returns it again, and writes nothing more. */
 int snapshot_append(struct snapshot_writer *writer, const void *data, size_t len);
-/* Completes the file, syncs it, renames it to the path and syncs the folder, then frees the writer.
+/* Completes the file with this number of keys in its header, syncs it, renames it to the path and
+ * syncs the folder, then frees the writer.
  * Returns 0 or an errno. After an error the old file of that name is still there, with one
  * exception: if only the sync of the folder failed, the new file has replaced it, and a crash may
  * bring the old one back. */
-int snapshot_finish(struct snapshot_writer *writer, const struct snapshot_counts *counts);
+int snapshot_finish(struct snapshot_writer *writer, uint64_t keys);
 /* Frees the writer and removes the temporary file. `writer` may be NULL. */
 void snapshot_abort(struct snapshot_writer *writer);
 

@@ -101,7 +101,6 @@ static bool read_file_header(struct snapshot_reader *reader, struct snapshot_fau
         .length = get_u64(header + 32),
         .raw = get_u64(header + 40),
         .keys = get_u64(header + 48),
-        .records = get_u64(header + 56),
         .blocks = get_u32(header + 64),
     };
     unsigned long long length = (unsigned long long)what.st_size, announced = reader->info.length;

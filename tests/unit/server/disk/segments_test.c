@@ -82,12 +82,11 @@ static bool write_base(unsigned last, uint64_t *seq)
     char path[DISK_PATH_MAX], text[32];
     struct snapshot_writer *writer;
     struct snapshot_options options = { .created = 1 };
-    struct snapshot_counts counts = { .keys = 1, .records = 1 };
     int len = snprintf(text, sizeof(text), "%u\n", last);
     if (manifest_base_path(&world.manifest, path, seq) != 0) return false;
     if (snapshot_create(path, &options, &writer) != 0) return false;
     snapshot_append(writer, text, (size_t)len);
-    return snapshot_finish(writer, &counts) == 0;
+    return snapshot_finish(writer, 1) == 0;
 }
 
 /* Rewrites: switches to a new segment, then writes a base of the data before it. */

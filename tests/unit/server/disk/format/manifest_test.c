@@ -152,10 +152,9 @@ static int put_real_base(uint64_t segment, msec made)
     uint64_t seq;
     struct snapshot_writer *writer;
     struct snapshot_options options = { .created = made };
-    struct snapshot_counts counts = { 0 };
     int error = manifest_base_path(&manifest, path, &seq);
     if (error == 0) error = snapshot_create(path, &options, &writer);
-    if (error == 0) error = snapshot_finish(writer, &counts);
+    if (error == 0) error = snapshot_finish(writer, 0);
     return error != 0 ? error : manifest_put_base(&manifest, seq, segment, SEGMENT_ID);
 }
 
