@@ -220,28 +220,22 @@ static void *read_snapshot(void *ctx)
     return NULL;
 }
 
-/* Waits for a block of a copy. Returns NULL if the thread must stop. */
-static const struct given_block *await_block(struct ahead *ahead)
-{
-    pthread_mutex_lock(&ahead->lock);
-    while (ahead->taken == ahead->given && !ahead->stops) {
-        ahead->lacks_block = true;
-        pthread_cond_signal(&ahead->changed);
-        pthread_cond_wait(&ahead->changed, &ahead->lock);
-    }
-    bool goes_on = !ahead->stops;
-    pthread_mutex_unlock(&ahead->lock);
-    return goes_on ? ahead->blocks[ahead->taken % BLOCKS] : NULL;
-}
-
 static void *read_copy(void *ctx)
 {
     struct ahead *ahead = ctx;
     const struct given_block *block;
     const char *reason = NULL;
     for (;;) {
-        block = await_block(ahead);
-        if (block == NULL) return NULL;
+        pthread_mutex_lock(&ahead->lock);
+        while (ahead->taken == ahead->given && !ahead->stops) {
+            ahead->lacks_block = true;
+            pthread_cond_signal(&ahead->changed);
+            pthread_cond_wait(&ahead->changed, &ahead->lock);
+        }
+        bool goes_on = !ahead->stops;
+        pthread_mutex_unlock(&ahead->lock);
+        if (!goes_on) return NULL;
+        block = ahead->blocks[ahead->taken % BLOCKS];
         struct block_sizes sizes = block_sizes(block->bytes);
         if (!block_sum_ok(block->bytes, &sizes, &ahead->sum))
             reason = "wrong checksum of the block";
@@ -263,28 +257,9 @@ static void *read_copy(void *ctx)
     return NULL;
 }
 
-static enum parsed_end pass_records(struct ahead *ahead, struct text *text, bool *goes_on)
-{
-    enum parsed_end why;
-    do {
-        struct ahead_part *part = next_part(ahead);
-        *goes_on = part != NULL;
-        if (part == NULL) return PARSED_STOP;
-        part->got = SNAPSHOT_BYTES;
-        text->parsed += parser_fill_records(&ahead->parser, &ahead->place, ahead->until,
-                                            text->data + text->parsed, text->len - text->parsed,
-                                            &part->batch, &why);
-        if (part->batch.record_count == 0) break;
-        text->used_by = ahead->filled + 1;
-        pass_part(ahead);
-    } while (why == PARSED_FULL);
-    return why;
-}
-
 static void *read_journal(void *ctx)
 {
     struct ahead *ahead = ctx;
-    bool goes_on = true;
     while (ahead->offset < ahead->size) {
         uint64_t left = ahead->size - ahead->offset;
         size_t got, most = left < SNAPSHOT_BLOCK ? (size_t)left : SNAPSHOT_BLOCK;
@@ -292,10 +267,21 @@ static void *read_journal(void *ctx)
         ahead->offset += got;
         struct text *text = take_block(ahead, ahead->block, got);
         if (text == NULL) return NULL;
-        if (pass_records(ahead, text, &goes_on) == PARSED_STOP) break;
-        if (text->parsed == 0 && text->len > RECORD_MOST) break;
+        enum parsed_end why;
+        do {
+            struct ahead_part *part = next_part(ahead);
+            if (part == NULL) return NULL;
+            part->got = SNAPSHOT_BYTES;
+            text->parsed += parser_fill_records(&ahead->parser, &ahead->place, ahead->until,
+                                                text->data + text->parsed, text->len - text->parsed,
+                                                &part->batch, &why);
+            if (part->batch.record_count == 0) break;
+            text->used_by = ahead->filled + 1;
+            pass_part(ahead);
+        } while (why == PARSED_FULL);
+        if (why == PARSED_STOP || (text->parsed == 0 && text->len > RECORD_MOST)) break;
     }
-    if (goes_on && end_part(ahead, SNAPSHOT_END) != NULL) pass_part(ahead);
+    if (end_part(ahead, SNAPSHOT_END) != NULL) pass_part(ahead);
     return NULL;
 }
 
@@ -379,22 +365,6 @@ void ahead_stop(struct ahead *ahead)
     drop(ahead);
 }
 
-static void resize(struct ahead *ahead)
-{
-    struct text *text = ahead->resized;
-    text->data = mem_realloc(text->data, ahead->new_cap);
-    text->cap = ahead->new_cap;
-    ahead->resized = NULL;
-    pthread_cond_signal(&ahead->changed);
-}
-
-/* Returns false if `until` has come before a change. */
-static bool await_change(struct ahead *ahead, const struct timespec *until)
-{
-    if (until == NULL) return pthread_cond_wait(&ahead->changed, &ahead->lock) == 0;
-    return pthread_cond_clockwait(&ahead->changed, &ahead->lock, CLOCK_MONOTONIC, until) == 0;
-}
-
 /* Waits until `until`, or without a limit if that is NULL. */
 static enum ahead_got take_part(struct ahead *ahead, const struct timespec *until,
                                 const struct ahead_part **part)
@@ -407,10 +377,18 @@ static enum ahead_got take_part(struct ahead *ahead, const struct timespec *unti
         if (ahead->filled - ahead->released <= PARTS / 2) pthread_cond_signal(&ahead->changed);
     }
     while (ahead->filled == ahead->released && !ahead->lacks_block && waits) {
-        if (ahead->resized != NULL)
-            resize(ahead);
-        else
-            waits = await_change(ahead, until);
+        struct text *text = ahead->resized;
+        if (text != NULL) {
+            text->data = mem_realloc(text->data, ahead->new_cap);
+            text->cap = ahead->new_cap;
+            ahead->resized = NULL;
+            pthread_cond_signal(&ahead->changed);
+        } else if (until == NULL) {
+            pthread_cond_wait(&ahead->changed, &ahead->lock);
+        } else {
+            waits =
+                pthread_cond_clockwait(&ahead->changed, &ahead->lock, CLOCK_MONOTONIC, until) == 0;
+        }
     }
     ahead->has_part = ahead->filled > ahead->released;
     enum ahead_got got = ahead->has_part      ? AHEAD_PART

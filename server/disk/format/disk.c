@@ -239,23 +239,19 @@ int disk_write_file(const char *path, const void *data, size_t len)
     return error;
 }
 
-static int new_name_of_end(const char *path, uint64_t at, char kept[DISK_PATH_MAX])
-{
-    struct stat what;
-    for (unsigned n = 1;; n++) {
-        int len = n == 1 ? snprintf(kept, DISK_PATH_MAX, "%s.cut-%" PRIu64, path, at)
-                         : snprintf(kept, DISK_PATH_MAX, "%s.cut-%" PRIu64 ".%u", path, at, n);
-        if (len >= DISK_PATH_MAX) return ENAMETOOLONG;
-        if (lstat(kept, &what) != 0) return errno == ENOENT ? 0 : errno;
-    }
-}
-
 int disk_keep_end(int fd, const char *path, uint64_t at, char kept[DISK_PATH_MAX])
 {
     char piece[16 * 1024];
     size_t got;
-    int to, error = new_name_of_end(path, at, kept);
-    if (error == 0) error = disk_create(kept, &to);
+    struct stat what;
+    for (unsigned n = 1;; n++) { /* find an unused name */
+        int len = n == 1 ? snprintf(kept, DISK_PATH_MAX, "%s.cut-%" PRIu64, path, at)
+                         : snprintf(kept, DISK_PATH_MAX, "%s.cut-%" PRIu64 ".%u", path, at, n);
+        if (len >= DISK_PATH_MAX) return ENAMETOOLONG;
+        if (lstat(kept, &what) != 0) break;
+    }
+    if (errno != ENOENT) return errno;
+    int to, error = disk_create(kept, &to);
     if (error != 0) return error;
     uint64_t done = 0;
     do {

@@ -59,29 +59,22 @@ enum file_kind file_kind_of_head(const char *head, size_t len)
     return FILE_UNKNOWN;
 }
 
-static enum file_kind kind_of_open(int fd)
-{
-    struct stat status;
-    char head[FILE_HEAD];
-    if (fstat(fd, &status) != 0) return FILE_UNREADABLE;
-    if (S_ISDIR(status.st_mode)) return FILE_FOLDER;
-    if (!S_ISREG(status.st_mode)) return FILE_UNKNOWN;
-    ssize_t got = pread(fd, head, sizeof(head), 0);
-    return got < 0 ? FILE_UNREADABLE : file_kind_of_head(head, (size_t)got);
-}
-
 enum file_kind file_kind(const char *path)
 {
     struct stat status;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int error = errno;
     if (fd >= 0) {
-        enum file_kind kind = kind_of_open(fd);
-        int error = errno;
+        char head[FILE_HEAD];
+        ssize_t got = -1;
+        bool is_known = fstat(fd, &status) == 0, is_regular = is_known && S_ISREG(status.st_mode);
+        if (is_regular) got = pread(fd, head, sizeof(head), 0);
+        error = errno;
         close(fd);
         errno = error;
-        return kind;
+        if (is_known && !is_regular) return S_ISDIR(status.st_mode) ? FILE_FOLDER : FILE_UNKNOWN;
+        return got < 0 ? FILE_UNREADABLE : file_kind_of_head(head, (size_t)got);
     }
-    int error = errno;
     bool is_missing = error == ENOENT && lstat(path, &status) != 0;
     /* A socket can't be opened. */
     bool is_other = error == ENXIO || error == ENODEV;

@@ -74,20 +74,6 @@ static void begin_batch(struct parser *parser, struct parsed_batch *batch)
 
 enum put { PUT, PUT_PARTIAL, PUT_FULL };
 
-/* Puts the brief effect at `data` into the batch. The caller ensures that the batch has a free
- * item, so the result is never PUT_FULL. */
-static enum request_status put_brief(struct parser *parser, const char *data, size_t len,
-                                     size_t *size)
-{
-    struct effect effect = { .db = parser->reader.db };
-    enum request_status status = effect_brief_read(data, len, &parser->last_key, &effect, size);
-    if (status != REQUEST_WHOLE) return status;
-    parser->name = effect_form_of(&effect)->name;
-    put_effect(parser, &effect);
-    parser->batch->commands++;
-    return status;
-}
-
 /* Puts the line or the command at `data` into the batch: *size bytes. */
 static enum put put_next(struct parser *parser, const char *data, size_t len, size_t *size)
 {
@@ -100,16 +86,25 @@ static enum put put_next(struct parser *parser, const char *data, size_t len, si
         put_text(parser, bytes_of(data, *size));
         return PUT;
     }
-    struct request request = { .argv = batch->words + batch->word_count,
-                               .cap = (int)(PARSED_WORDS - batch->word_count),
-                               .is_fixed = true };
-    bool is_brief = parser->reads_brief && effect_brief_begins(data[0]);
-    enum request_status status =
-        is_brief ? put_brief(parser, data, len, size) : request_read(&request, data, len, size);
+    enum request_status status;
+    if (parser->reads_brief && effect_brief_begins(data[0])) {
+        struct effect effect = { .db = parser->reader.db };
+        status = effect_brief_read(data, len, &parser->last_key, &effect, size);
+        if (status == REQUEST_WHOLE) {
+            parser->name = effect_form_of(&effect)->name;
+            put_effect(parser, &effect);
+            batch->commands++;
+            return PUT;
+        }
+    } else {
+        struct request request = { .argv = batch->words + batch->word_count,
+                                   .cap = (int)(PARSED_WORDS - batch->word_count),
+                                   .is_fixed = true };
+        status = request_read(&request, data, len, size);
+        if (status == REQUEST_WHOLE)
+            return put_command(parser, &request, bytes_of(data, *size)) ? PUT : PUT_FULL;
+    }
     if (status == REQUEST_PARTIAL) return PUT_PARTIAL;
-    if (status == REQUEST_WHOLE && is_brief) return PUT;
-    if (status == REQUEST_WHOLE)
-        return put_command(parser, &request, bytes_of(data, *size)) ? PUT : PUT_FULL;
     *size = len;
     put_text(parser, bytes_of(data, len));
     return PUT;

@@ -166,34 +166,7 @@ static bool read_effects(struct replay *replay)
     return false;
 }
 
-/* Reads an effect in brief form, and passes it to take_effect if it is whole. Sets *good to false
- * if the effect does not fit the data. */
-static enum request_status read_brief(struct replay *replay, const char *data, size_t len,
-                                      size_t *size, bool *good)
-{
-    struct effect effect = { .db = replay->reader.db };
-    enum request_status status = effect_brief_read(data, len, &replay->last_key, &effect, size);
-    if (status != REQUEST_WHOLE) return status;
-    replay->name = effect_form_of(&effect)->name;
-    *good = take_effect(replay, &effect);
-    replay->commands += *good;
-    return status;
-}
-
 /* ---- several commands ------------------------------------------------------------------------ */
-
-static bool expect_size(struct replay *replay, const struct store_size *size)
-{
-    struct store *store = replay->store;
-    if (store == NULL) return true;
-    size_t most = replay->expects_most, count = size->count < most ? size->count : most;
-    if (!apply_waiting(replay)) return false;
-    if (!size->is_database)
-        replay->members = count;
-    else if (size->db < store->database_count)
-        store_expect(store, size->db, count);
-    return true;
-}
 
 /* Reads a line that begins with #. Returns false for a mark that does not agree with the manifest
  * or with the segment before. */
@@ -203,7 +176,17 @@ static bool read_comment(struct replay *replay, const char *line, size_t len)
     struct journal_end before;
     uint32_t id;
     struct store_size size;
-    if (size_mark_read(line, len, &size)) return expect_size(replay, &size);
+    if (size_mark_read(line, len, &size)) {
+        struct store *store = replay->store;
+        size_t most = replay->expects_most, count = size.count < most ? size.count : most;
+        if (store == NULL) return true;
+        if (!apply_waiting(replay)) return false;
+        if (!size.is_database)
+            replay->members = count;
+        else if (size.db < store->database_count)
+            store_expect(store, size.db, count);
+        return true;
+    }
     if (!segment_mark_read_begin(line, len, &id, &before)) {
         replay->marked |= position_marks_read(&replay->marks, line, len);
         return true;
@@ -244,10 +227,19 @@ static bool read_commands(struct replay *replay, const char *data, size_t len, s
             if (!read_comment(replay, data + at, size)) return false;
             continue;
         }
-        bool is_brief = replay->reads_brief && effect_brief_begins(data[at]), good = true;
-        enum request_status status =
-            is_brief ? read_brief(replay, data + at, len - at, &size, &good)
-                     : request_read(&replay->request, data + at, len - at, &size);
+        enum request_status status;
+        if (replay->reads_brief && effect_brief_begins(data[at])) {
+            struct effect effect = { .db = replay->reader.db };
+            status = effect_brief_read(data + at, len - at, &replay->last_key, &effect, &size);
+            if (status == REQUEST_WHOLE) {
+                replay->name = effect_form_of(&effect)->name;
+                if (!take_effect(replay, &effect)) return false;
+                replay->commands++;
+            }
+        } else {
+            status = request_read(&replay->request, data + at, len - at, &size);
+            if (status == REQUEST_WHOLE && !read_effects(replay)) return false;
+        }
         if (status == REQUEST_PARTIAL) return true;
         if (status == REQUEST_MALFORMED) {
             if (!apply_waiting(replay)) return false;
@@ -255,8 +247,6 @@ static bool read_commands(struct replay *replay, const char *data, size_t len, s
                      "command is malformed %zu bytes after its start", size);
             return false;
         }
-        if (!is_brief) good = read_effects(replay);
-        if (!good) return false;
     }
     *consumed = len;
     return true;
@@ -293,15 +283,6 @@ bool replay_feed(struct replay *replay, const char *data, size_t len, size_t *co
     return good;
 }
 
-static bool apply_text(struct replay *replay, const struct parsed *item)
-{
-    size_t consumed;
-    replay->reader.db = item->effect.db;
-    if (apply_commands(replay, item->text.data, item->text.len, &consumed)) return true;
-    replay->command_at += item->at;
-    return false;
-}
-
 /* Applies item i. If it was not prefetched yet, first prefetches it together with the next items,
  * including those of later records. */
 static bool apply_item(struct replay *replay, const struct parsed_batch *batch, unsigned i)
@@ -310,7 +291,11 @@ static bool apply_item(struct replay *replay, const struct parsed_batch *batch, 
     if (item->is_text) {
         lookahead_forget();
         replay->looked_to = 0; /* the text may have used the window */
-        return apply_text(replay, item);
+        size_t consumed;
+        replay->reader.db = item->effect.db;
+        if (apply_commands(replay, item->text.data, item->text.len, &consumed)) return true;
+        replay->command_at += item->at;
+        return false;
     }
     replay->effects++;
     if (replay->store == NULL) return true;

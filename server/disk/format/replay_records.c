@@ -168,17 +168,6 @@ static uint64_t start_of_good_record(const struct search *search, uint32_t sum)
     return 0;
 }
 
-static void take_candidate(struct search *search, uint32_t sum)
-{
-    uint64_t start = start_of_good_record(search, sum), end = search->summed + RECORD_SUM_LINE;
-    if (search->found == 0) search->found = start;
-    if (start > 0) search->found_end = end;
-    if (search->found_apart == 0 && start >= search->unfinished_to) search->found_apart = start;
-    unsigned next = search->count++ % CANDIDATES;
-    search->sums[next] = sum;
-    search->ends[next] = end;
-}
-
 /* Searches data, which follows the bytes summed so far, for checksum lines, and adds it to the
  * sums. Leaves out an end that may be an incomplete line. Returns how many bytes were added. */
 static size_t search_bytes(struct search *search, const char *data, size_t len)
@@ -192,7 +181,13 @@ static size_t search_bytes(struct search *search, const char *data, size_t len)
         if (len - at < RECORD_SUM_LINE || !record_parse_sum(hash, &sum)) continue;
         sum_bytes(search, data + done, at - done);
         done = at;
-        take_candidate(search, sum);
+        uint64_t start = start_of_good_record(search, sum), end = search->summed + RECORD_SUM_LINE;
+        if (search->found == 0) search->found = start;
+        if (start > 0) search->found_end = end;
+        if (search->found_apart == 0 && start >= search->unfinished_to) search->found_apart = start;
+        unsigned next = search->count++ % CANDIDATES;
+        search->sums[next] = sum;
+        search->ends[next] = end;
     }
     size_t rest = len >= RECORD_SUM_LINE ? len - RECORD_SUM_LINE + 1 : 0;
     if (rest > done) {
@@ -222,39 +217,23 @@ static bool has_hole(const struct reading *in, uint64_t until)
     return false;
 }
 
-/* Computes the checksum behind each possible end of the bad record, which is in the buffer. */
-static void plant_seeds(const struct reading *in, struct search *search)
-{
-    const char *record = in->buffer + in->start;
-    uint32_t sum = in->file->sum;
-    size_t summed = 0;
-    for (unsigned i = 0; i < in->end_count; i++) {
-        char line[RECORD_SUM_LINE];
-        size_t len = in->possible_ends[i];
-        sum = crc32c(sum, record + summed, len - summed);
-        summed = len;
-        record_print_sum(line, sum);
-        search->seeds[search->seed_count++] =
-            (struct seed){ .end = in->file->good + len + RECORD_SUM_LINE,
-                           .sum = crc32c(sum, line, RECORD_SUM_LINE) };
-    }
-}
-
-/* Do the findings of the search show damage, and not a torn end? */
-static bool proves_damage(const struct reading *in, const struct search *search)
-{
-    if (search->found_apart > 0 && !has_hole(in, search->found_apart)) return true;
-    /* If the file ends within a command, the records found may be bytes of a value of that command.
-     * A file that was cut at an arbitrary byte, however, hardly ever ends just after such a
-     * record. */
-    return search->found > 0 && search->found_end == in->file->size && !has_hole(in, search->found);
-}
-
 /* Searches the rest of the file for a good record. */
 static enum replay_end search_good_record(struct reading *in)
 {
     struct search search = { .summed = in->file->good, .unfinished_to = in->unfinished_to };
-    plant_seeds(in, &search);
+    const char *record = in->buffer + in->start;
+    uint32_t record_sum = in->file->sum;
+    size_t summed = 0;
+    for (unsigned i = 0; i < in->end_count; i++) {
+        char line[RECORD_SUM_LINE];
+        size_t len = in->possible_ends[i];
+        record_sum = crc32c(record_sum, record + summed, len - summed);
+        summed = len;
+        record_print_sum(line, record_sum);
+        search.seeds[search.seed_count++] =
+            (struct seed){ .end = in->file->good + len + RECORD_SUM_LINE,
+                           .sum = crc32c(record_sum, line, RECORD_SUM_LINE) };
+    }
     in->start = in->end = 0;
     for (;;) {
         make_buffer_room(in);
@@ -265,9 +244,14 @@ static enum replay_end search_good_record(struct reading *in)
             in->end += (size_t)got;
             in->start += search_bytes(&search, in->buffer, in->end);
         }
-        bool has_found = search.found > 0 && in->unfinished_to == 0;
-        if (got == 0 || has_found) return proves_damage(in, &search) ? REPLAY_DAMAGED : REPLAY_TORN;
+        if (got == 0 || (search.found > 0 && in->unfinished_to == 0)) break;
     }
+    if (search.found_apart > 0 && !has_hole(in, search.found_apart)) return REPLAY_DAMAGED;
+    /* If the file ends within a command, the records found may be bytes of a value of that command.
+     * A file that was cut at an arbitrary byte, however, hardly ever ends just after such a
+     * record. */
+    bool ends_file = search.found > 0 && search.found_end == in->file->size;
+    return ends_file && !has_hole(in, search.found) ? REPLAY_DAMAGED : REPLAY_TORN;
 }
 
 /* Returns REPLAY_DAMAGED if a mark in the rest of the file says that bytes after the good ones were
@@ -301,14 +285,6 @@ static enum replay_end search_mark(struct reading *in)
     return REPLAY_TORN;
 }
 
-/* Decides what the bytes after the good ones are: torn, as a crash leaves them, or damaged. */
-static enum replay_end judge_end(struct reading *in)
-{
-    enum replay_end end = search_good_record(in);
-    if (end == REPLAY_TORN && in->replay->synced > in->file->good) end = REPLAY_DAMAGED;
-    return end == REPLAY_TORN ? search_mark(in) : end;
-}
-
 /* Does the first record become good if the file's first line is that of the other version? Tells a
  * damaged version number from a damaged record. The lengths of the two lines must be equal. */
 static bool fits_other_version(const struct reading *in)
@@ -339,7 +315,9 @@ __attribute__((format(printf, 3, 4))) static bool stop_bad(struct reading *in, u
     va_end(values);
     if (fits_other_version(in))
         return stop_reading(in, REPLAY_DAMAGED, 0, "first line has the wrong version");
-    enum replay_end end = judge_end(in);
+    enum replay_end end = search_good_record(in);
+    if (end == REPLAY_TORN && in->replay->synced > in->file->good) end = REPLAY_DAMAGED;
+    if (end == REPLAY_TORN) end = search_mark(in);
     if (end == REPLAY_UNREADABLE) return stop_unreadable(in, bad);
     return stop_reading(in, end, bad, "%s", reason);
 }
@@ -469,29 +447,17 @@ static bool read_first_line(struct reading *in)
     return true;
 }
 
-static bool apply_record(struct reading *in, struct bytes record, size_t *applied)
-{
-    struct replay *replay = in->replay;
-    uint64_t effects = replay->effects;
-    replay->progress = in->progress;
-    replay->record_at = in->file->good;
-    replay->marked = false;
-    bool good = replay_feed(replay, record.data, record.len, applied);
-    replay->progress = NULL;
-    if (!replay->marked && replay->effects > effects) replay->marks.known = false;
-    return good;
-}
-
 /* Replays one record. Returns false if reading has stopped. */
 static bool replay_record(struct reading *in)
 {
+    struct replay *replay = in->replay;
     size_t len, applied;
     uint32_t written = 0;
     if (in->file->good == in->file->size) {
-        if (in->replay->synced <= in->file->size) return false;
+        if (replay->synced <= in->file->size) return false;
         return stop_reading(in, REPLAY_DAMAGED, in->file->size,
                             "the file ends here, but %" PRIu64 " bytes of it were synced",
-                            in->replay->synced);
+                            replay->synced);
     }
     if (!find_end(in, &len, &written)) return false;
     const char *record = in->buffer + in->start;
@@ -506,11 +472,18 @@ static bool replay_record(struct reading *in)
         return stop_bad(in, in->file->good + len,
                         "wrong checksum: computed %08" PRIx32 ", stored %08" PRIx32, sum, written);
     in->file->beyond = in->next.last;
-    if (in->next.known && in->next.last > in->replay->until)
+    if (in->next.known && in->next.last > replay->until)
         return stop_reading(in, REPLAY_STOPPED, in->file->good,
                             "the next record is of a later time");
-    if (!apply_record(in, bytes_of(record, len), &applied))
-        return stop_reading(in, REPLAY_DAMAGED, in->file->good + applied, "%s", in->replay->error);
+    uint64_t effects = replay->effects;
+    replay->progress = in->progress;
+    replay->record_at = in->file->good;
+    replay->marked = false;
+    bool good = replay_feed(replay, record, len, &applied);
+    replay->progress = NULL;
+    if (!replay->marked && replay->effects > effects) replay->marks.known = false;
+    if (!good)
+        return stop_reading(in, REPLAY_DAMAGED, in->file->good + applied, "%s", replay->error);
     accept_bytes(in, len + RECORD_SUM_LINE, crc32c(sum, record + len, RECORD_SUM_LINE));
     in->file->records++;
     date_record(in);
