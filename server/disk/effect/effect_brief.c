@@ -87,13 +87,6 @@ static inline char *print_number(char *to, enum number number, const struct effe
     return to;
 }
 
-static inline char *print_claim(char *to, const struct stage *stage)
-{
-    uint32_t deliveries = htole32(stage->deliveries);
-    memcpy(to, &deliveries, sizeof(deliveries));
-    return print_u64(to + sizeof(deliveries), (uint64_t)(stage->claimed ? stage->token : -1));
-}
-
 /* Prints an effect of this kind. Inlined for each kind, so that its row is known. */
 __attribute__((always_inline)) static inline size_t
 print_as(enum brief kind, char *to, const struct effect *effect, struct bytes *last)
@@ -113,7 +106,12 @@ print_as(enum brief kind, char *to, const struct effect *effect, struct bytes *l
     }
     print_u64(to, head);
     to = print_number(to + bits / 8, row->number, effect);
-    if (row->has_claim) to = print_claim(to, &effect->stage);
+    if (row->has_claim) {
+        const struct stage *stage = &effect->stage;
+        uint32_t deliveries = htole32(stage->deliveries);
+        memcpy(to, &deliveries, sizeof(deliveries));
+        to = print_u64(to + sizeof(deliveries), (uint64_t)(stage->claimed ? stage->token : -1));
+    }
     if (!is_same) {
         *last = bytes_of(to, effect->key.len);
         to = copy_short(to, effect->key.data, effect->key.len);
@@ -204,23 +202,20 @@ enum request_status effect_brief_measure(const char *data, size_t len, size_t *s
     return read_head(data, len, &head, size);
 }
 
-static bool read_claim(const char *at, struct stage *stage)
-{
-    uint32_t deliveries;
-    memcpy(&deliveries, at, sizeof(deliveries));
-    stage->deliveries = le32toh(deliveries);
-    int64_t token = (int64_t)read_u64(at + sizeof(deliveries));
-    stage->claimed = token >= 0;
-    stage->token = token >= 0 ? token : 0;
-    return token >= -1;
-}
-
 /* Reads the number, and the stage of a claim. Returns false for values that are never written. */
 static bool read_numbers(const struct head *head, struct effect *effect)
 {
     uint64_t bits = head->row->number != NO_NUMBER ? read_u64(head->number) : 0;
-    if (head->row->has_claim && !read_claim(head->number + sizeof(bits), &effect->stage))
-        return false;
+    if (head->row->has_claim) {
+        const char *at = head->number + sizeof(bits);
+        uint32_t deliveries;
+        memcpy(&deliveries, at, sizeof(deliveries));
+        int64_t token = (int64_t)read_u64(at + sizeof(deliveries));
+        if (token < -1) return false;
+        effect->stage.deliveries = le32toh(deliveries);
+        effect->stage.claimed = token >= 0;
+        effect->stage.token = token >= 0 ? token : 0;
+    }
     switch (head->row->number) {
     case NO_NUMBER: return true;
     case DEADLINE: effect->at = (msec)bits; return instant_ok(effect->at);

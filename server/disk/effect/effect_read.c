@@ -85,25 +85,6 @@ static bool find_form(struct effect_reader *reader, struct bytes name)
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-static bool take_elements(struct cursor *cursor, const struct effect_form *form,
-                          struct effect *effect, bool (*visit)(void *ctx, const struct effect *),
-                          void *ctx)
-{
-    int64_t counted = -1, count = 0;
-    if (form->counts.len > 0 &&
-        (!take_literal(cursor, form->counts) || !take_int64(cursor, &counted)))
-        return false;
-    do {
-        if (!take_words(cursor, &form->element, effect)) return false;
-        /* Refuse a member whose name is too long for a collection: adding such a member would abort
-         * the process. */
-        if (effect->a.len > INT32_MAX && effect_names_member(effect)) return false;
-        if (!visit(ctx, effect)) return false;
-        count++;
-    } while (cursor->next < cursor->end);
-    return counted < 0 ? form->counts.len == 0 : counted == count;
-}
-
 /* If the form begins with a literal, which is a subcommand, finds the form with the same name whose
  * subcommand is the next word. Returns false if there is no such form. */
 static bool find_subcommand(const struct cursor *cursor, unsigned *index)
@@ -135,11 +116,26 @@ static bool read_command(struct cursor *cursor, struct effect_reader *reader,
         cursor->end = tail.next;
         if (!take_words(&tail, &form->tail, &effect)) return false;
     }
-    if (form->element.count > 0) return take_elements(cursor, form, &effect, visit, ctx);
-    if (cursor->next < cursor->end) return false;
-    if (effect.kind != EFFECT_NONE) return visit(ctx, &effect);
-    reader->db = effect.db;
-    return true;
+    if (form->element.count == 0) {
+        if (cursor->next < cursor->end) return false;
+        if (effect.kind != EFFECT_NONE) return visit(ctx, &effect);
+        reader->db = effect.db;
+        return true;
+    }
+
+    int64_t counted = -1, count = 0;
+    if (form->counts.len > 0 &&
+        (!take_literal(cursor, form->counts) || !take_int64(cursor, &counted)))
+        return false;
+    do {
+        if (!take_words(cursor, &form->element, &effect)) return false;
+        /* Refuse a member whose name is too long for a collection: adding such a member would abort
+         * the process. */
+        if (effect.a.len > INT32_MAX && effect_names_member(&effect)) return false;
+        if (!visit(ctx, &effect)) return false;
+        count++;
+    } while (cursor->next < cursor->end);
+    return counted < 0 ? form->counts.len == 0 : counted == count;
 }
 
 bool effect_text_is_plain(struct effect_reader *reader, struct bytes name)

@@ -14,17 +14,6 @@ enum {
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-/* Returns a pen for at most `len` bytes, which reserves them, or appends if they are too many. */
-static struct pen pen_for(struct outbuf *out, size_t len)
-{
-    return (struct pen){ .to = len <= RESERVE_MAX ? outbuf_reserve(out, len) : NULL, .out = out };
-}
-
-static void pen_done(const struct pen *pen, const char *start)
-{
-    if (pen->to != NULL) outbuf_commit(pen->out, (size_t)(pen->to - start));
-}
-
 /* Computes the number of arguments of one effect's command, and an upper bound of its length. */
 static size_t count_arguments(const struct effect_form *form, const struct effect *effect,
                               size_t *bound)
@@ -46,20 +35,6 @@ static size_t count_arguments(const struct effect_form *form, const struct effec
     return argc;
 }
 
-static void put_command(struct pen *pen, const struct effect_form *form,
-                        const struct effect *effect, size_t argc)
-{
-    put_resp_header(pen, '*', argc);
-    put_argument(pen, form->name);
-    put_words(pen, &form->head, effect, NULL);
-    if (form->counts.len > 0) {
-        put_argument(pen, form->counts);
-        put_int64(pen, 1);
-    }
-    put_words(pen, &form->element, effect, NULL);
-    put_words(pen, &form->tail, effect, NULL);
-}
-
 static inline char *print_words(char *to, const struct words *words, const struct effect *effect)
 {
     for (size_t i = 0; i < words->count; i++)
@@ -67,7 +42,7 @@ static inline char *print_words(char *to, const struct words *words, const struc
     return to;
 }
 
-/* Writes a command that fits at `to`, as put_command would. Most effects take this way. */
+/* Writes the command of one effect to `to`, which has enough space. */
 static inline char *print_command(char *to, const struct effect_form *form,
                                   const struct effect *effect, size_t argc,
                                   struct effect_layout *layout)
@@ -92,9 +67,18 @@ static void write_alone(struct outbuf *out, const struct effect_form *form,
     if (bound <= RESERVE_MAX) {
         char *start = outbuf_reserve(out, bound);
         outbuf_commit(out, (size_t)(print_command(start, form, effect, argc, &layout) - start));
-    } else {
-        put_command(&(struct pen){ .out = out }, form, effect, argc);
+        return;
     }
+    struct pen pen = { .out = out };
+    put_resp_header(&pen, '*', argc);
+    put_argument(&pen, form->name);
+    put_words(&pen, &form->head, effect, NULL);
+    if (form->counts.len > 0) {
+        put_argument(&pen, form->counts);
+        put_int64(&pen, 1);
+    }
+    put_words(&pen, &form->element, effect, NULL);
+    put_words(&pen, &form->tail, effect, NULL);
 }
 
 /* A fast path for the most frequent command: SET takes about 95 instructions here, or 210 with a
@@ -231,34 +215,36 @@ static bool begin_gathered(struct effect_writer *writer, const struct effect_for
     return true;
 }
 
-/* Takes back the command of the first effect, because a second one continues the run. */
-static void gather(struct effect_writer *writer)
-{
-    const struct effect_layout *alone = &writer->alone;
-    writer->head = (size_t)(alone->head_end - alone->head);
-    memcpy(writer->text, alone->head, writer->head);
-    memcpy(writer->text + writer->head, alone->elements,
-           (size_t)(alone->elements_end - alone->elements));
-    keep_texts(&writer->run.first, &writer->run.form->head, writer->text);
-    outbuf_retract(writer->out, (size_t)(alone->end - alone->start));
-    writer->is_gathered = true;
-}
-
 static void add_element(struct effect_writer *writer, const struct effect *effect)
 {
-    if (!writer->is_gathered) gather(writer);
+    if (!writer->is_gathered) { /* take back the command of the first effect */
+        const struct effect_layout *alone = &writer->alone;
+        writer->head = (size_t)(alone->head_end - alone->head);
+        memcpy(writer->text, alone->head, writer->head);
+        memcpy(writer->text + writer->head, alone->elements,
+               (size_t)(alone->elements_end - alone->elements));
+        keep_texts(&writer->run.first, &writer->run.form->head, writer->text);
+        outbuf_retract(writer->out, (size_t)(alone->end - alone->start));
+        writer->is_gathered = true;
+    }
     char *to = writer->text + writer->run.len;
     writer->run.len = (size_t)(print_words(to, &writer->run.form->element, effect) - writer->text);
     writer->run.count++;
 }
 
-static void put_gathered(struct effect_writer *writer)
+/* Writes the run. Separate from effect_writer_end, which usually finds no run to end: without this
+ * function inside it, it saves no registers. */
+static void end_run(struct effect_writer *writer)
 {
     struct effect_run *run = &writer->run;
     const struct effect_form *form = run->form;
+    run->form = NULL;
+    writer->commands++;
+    if (!writer->is_gathered) return;
     size_t argc = 1 + form->head.count + run->count * form->element.count + form->tail.count;
-    struct pen pen = pen_for(writer->out, run->len + (4 + form->tail.count) * ARG_SPARE);
-    char *start = pen.to;
+    size_t bound = run->len + (4 + form->tail.count) * ARG_SPARE;
+    char *start = bound <= RESERVE_MAX ? outbuf_reserve(writer->out, bound) : NULL;
+    struct pen pen = { .to = start, .out = writer->out };
     put_resp_header(&pen, '*', form->counts.len > 0 ? argc + 2 : argc);
     put_argument(&pen, run->count > 1 && form->many.len > 0 ? form->many : form->name);
     size_t from = 0;
@@ -270,16 +256,7 @@ static void put_gathered(struct effect_writer *writer)
     }
     put_raw(&pen, writer->text + from, run->len - from);
     put_words(&pen, &form->tail, &run->first, NULL);
-    pen_done(&pen, start);
-}
-
-/* Writes the run. Separate from effect_writer_end, which usually finds no run to end: without this
- * function inside it, it saves no registers. */
-static void end_run(struct effect_writer *writer)
-{
-    if (writer->is_gathered) put_gathered(writer);
-    writer->run.form = NULL;
-    writer->commands++;
+    if (start != NULL) outbuf_commit(writer->out, (size_t)(pen.to - start));
 }
 
 void effect_writer_end(struct effect_writer *writer)
@@ -299,14 +276,6 @@ void effect_writer_restart(struct effect_writer *writer)
     writer->db = -1;
 }
 
-static void write_database(struct effect_writer *writer, const struct effect *effect)
-{
-    const struct effect change = { .kind = EFFECT_NONE, .db = effect->db };
-    writer->db = effect->db;
-    writer->commands++;
-    write_alone(writer->out, effect_form_of(&change), &change);
-}
-
 /* The general case of effect_writer_put: begins or continues a run. Not inlined, so that
  * effect_writer_put saves fewer registers. */
 __attribute__((noinline)) static void put_other(struct effect_writer *writer,
@@ -319,7 +288,12 @@ __attribute__((noinline)) static void put_other(struct effect_writer *writer,
     }
     if (writer->run.form != NULL || !fits_database(writer, effect)) {
         effect_writer_end(writer);
-        if (!fits_database(writer, effect)) write_database(writer, effect);
+        if (!fits_database(writer, effect)) {
+            const struct effect change = { .kind = EFFECT_NONE, .db = effect->db };
+            writer->db = effect->db;
+            writer->commands++;
+            write_alone(writer->out, effect_form_of(&change), &change);
+        }
         effect_writer_put(writer, effect);
         return;
     }
