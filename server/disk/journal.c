@@ -369,26 +369,6 @@ static int next_pieces(const struct journal *journal, struct outbuf_cursor *from
     return count;
 }
 
-/* Writes bytes of complete records, at most `left`. */
-static int write_pieces(struct journal *journal, size_t left)
-{
-    struct outbuf_cursor from = { 0 };
-    struct iovec pieces[PIECES];
-    /* Skip the part that is written. */
-    for (size_t part = journal->partial; part > 0;)
-        if (next_pieces(journal, &from, &part, pieces) == 0) break;
-    for (;;) {
-        int count = next_pieces(journal, &from, &left, pieces);
-        if (count == 0) return 0;
-        size_t written;
-        uint64_t at = journal->length + journal->partial;
-        int error = disk_write(journal->fd, pieces, count, at, &written);
-        journal->partial += written;
-        if (written > 0) journal->uncut = true;
-        if (error != 0) return error;
-    }
-}
-
 /* Sums and writes at most `most` bytes. First cuts off the rest of a failed write. */
 static int write_buffer(struct journal *journal, size_t most)
 {
@@ -396,8 +376,18 @@ static int write_buffer(struct journal *journal, size_t most)
     for (size_t summed = 0; has_unsummed(journal) && summed < most;)
         summed += sum_first(journal, most - summed);
     size_t ready = has_unsummed(journal) ? journal->unsummed.summed : journal->whole_len;
-    size_t left = ready - journal->partial;
-    if (error == 0) error = write_pieces(journal, left < most ? left : most);
+    size_t left = ready - journal->partial < most ? ready - journal->partial : most;
+    struct outbuf_cursor from = { 0 };
+    struct iovec pieces[PIECES];
+    for (size_t part = journal->partial; part > 0;) /* skip the part that is written */
+        if (next_pieces(journal, &from, &part, pieces) == 0) break;
+    for (int count; error == 0 && (count = next_pieces(journal, &from, &left, pieces)) > 0;) {
+        size_t written;
+        uint64_t at = journal->length + journal->partial;
+        error = disk_write(journal->fd, pieces, count, at, &written);
+        journal->partial += written;
+        if (written > 0) journal->uncut = true;
+    }
     if (error != 0) {
         journal->counts.failed_writes++;
         cut_back(journal); /* if this fails, the next write tries again */

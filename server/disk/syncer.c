@@ -64,19 +64,6 @@ static int sync_unlocked(struct syncer *syncer, int fd)
     return error;
 }
 
-/* Runs the sync that waits, and reports its result. Runs none after an error: a second sync might
- * succeed although bytes were lost. */
-static void run_sync(struct syncer *syncer)
-{
-    struct order order = syncer->sync;
-    syncer->sync.waits = false;
-    if (syncer->report.error != 0) return;
-    syncer->ignored = false;
-    int error = sync_unlocked(syncer, order.fd);
-    if (!syncer->ignored) report_sync(syncer, error, order.position);
-    notify(syncer);
-}
-
 static void *syncer_main(void *ctx)
 {
     struct syncer *syncer = ctx;
@@ -102,8 +89,15 @@ static void *syncer_main(void *ctx)
             disk_allocate(blocks.fd, blocks.from, blocks.len);
             pthread_mutex_lock(&syncer->lock);
         } else if (syncer->sync.waits) {
+            struct order order = syncer->sync;
             syncer->write_back.waits = false; /* the sync writes these bytes, too */
-            run_sync(syncer);
+            syncer->sync.waits = false;
+            /* After an error a second sync might succeed although bytes were lost. */
+            if (syncer->report.error != 0) continue;
+            syncer->ignored = false;
+            int error = sync_unlocked(syncer, order.fd);
+            if (!syncer->ignored) report_sync(syncer, error, order.position);
+            notify(syncer);
         } else if (syncer->write_back.waits) {
             struct range range = syncer->write_back;
             syncer->write_back.waits = false;
