@@ -71,10 +71,15 @@ static enum step fill_aof(struct reading *in, uint64_t wanted)
     return STEP_GOOD;
 }
 
-/* Measures a line that begins with #. Redis writes times in such lines. */
-static enum step measure_comment(struct reading *in, size_t offset, size_t *size)
+/* Reads the next command, or a line that begins with #, in which Redis writes times. Such a line
+ * has no arguments. */
+static enum step read_part(struct reading *in, size_t offset, size_t *size)
 {
-    for (size_t searched = 0;;) {
+    in->part = offset;
+    in->request.argc = 0;
+    enum step more = fill_aof(in, offset + 1);
+    if (more != STEP_GOOD) return more;
+    for (size_t searched = 0; *bytes_at(in, offset) == '#';) {
         size_t here = in->end - in->start - offset;
         const char *line = bytes_at(in, offset);
         const char *end = memchr(line + searched, '\n', here - searched);
@@ -82,19 +87,9 @@ static enum step measure_comment(struct reading *in, size_t offset, size_t *size
         if (end != NULL) return STEP_GOOD;
         if (here > LINE_MAX_BYTES) return fail_aof(in, offset, "line is too long");
         searched = here;
-        enum step more = fill_aof(in, offset + here + 1);
+        more = fill_aof(in, offset + here + 1);
         if (more != STEP_GOOD) return more;
     }
-}
-
-/* Reads the next command, or a comment, which has no arguments. */
-static enum step read_part(struct reading *in, size_t offset, size_t *size)
-{
-    in->part = offset;
-    in->request.argc = 0;
-    enum step more = fill_aof(in, offset + 1);
-    if (more != STEP_GOOD) return more;
-    if (*bytes_at(in, offset) == '#') return measure_comment(in, offset, size);
     for (;;) {
         size_t here = in->end - in->start - offset;
         enum request_status status = request_read(&in->request, bytes_at(in, offset), here, size);

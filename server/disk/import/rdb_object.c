@@ -234,27 +234,6 @@ static struct rdb_stream_id rdb_of_id(struct stream_id id)
     return (struct rdb_stream_id){ id.ms, id.seq };
 }
 
-static void write_entries(const struct stream *stream, struct rdb_writer *writer)
-{
-    struct stream_walk walk;
-    struct stream_entry entry;
-    size_t cap = FIRST_PARTS;
-    struct bytes *texts = mem_alloc(cap * sizeof(*texts));
-    stream_walk_up(&walk, stream, STREAM_ID_MIN);
-    while (stream_walk_next(&walk, &entry)) {
-        struct rdb_stream_entry theirs = { .id = rdb_of_id(entry.id), .count = 2 * entry.count };
-        if (theirs.count > cap) {
-            cap = 2 * theirs.count;
-            texts = mem_realloc(texts, cap * sizeof(*texts));
-        }
-        theirs.texts = texts;
-        for (size_t i = 0; i < theirs.count; i += 2)
-            stream_entry_next(&entry, &texts[i], &texts[i + 1]);
-        rdb_writer_entry(writer, &theirs);
-    }
-    mem_free(texts);
-}
-
 /* The IDs of a group's pending entries, sorted by consumer, as Redis' format lists them. They are
  * collected in one pass: a search of the group for each consumer would take time in proportion to
  * consumers times entries. */
@@ -342,11 +321,28 @@ static void write_group(const struct stream_group *group, struct rdb_writer *wri
 
 static void write_stream(const struct stream *stream, struct rdb_writer *writer)
 {
+    struct stream_walk walk;
+    struct stream_entry entry;
+    size_t cap = FIRST_PARTS;
+    struct bytes *texts = mem_alloc(cap * sizeof(*texts));
+    stream_walk_up(&walk, stream, STREAM_ID_MIN);
+    while (stream_walk_next(&walk, &entry)) {
+        struct rdb_stream_entry theirs = { .id = rdb_of_id(entry.id), .count = 2 * entry.count };
+        if (theirs.count > cap) {
+            cap = 2 * theirs.count;
+            texts = mem_realloc(texts, cap * sizeof(*texts));
+        }
+        theirs.texts = texts;
+        for (size_t i = 0; i < theirs.count; i += 2)
+            stream_entry_next(&entry, &texts[i], &texts[i + 1]);
+        rdb_writer_entry(writer, &theirs);
+    }
+    mem_free(texts);
+
     const struct stream_groups *groups = stream_groups(stream);
     struct stream_marks marks = stream_marks(stream);
     const struct rdb_stream_marks theirs = { rdb_of_id(marks.last), rdb_of_id(marks.max_deleted),
                                              marks.added };
-    write_entries(stream, writer);
     rdb_writer_marks(writer, &theirs, stream_groups_count(groups));
     for (struct stream_group *group = NULL; (group = group_next(groups, group)) != NULL;)
         write_group(group, writer);
@@ -378,21 +374,6 @@ bool rdb_object_loses(const struct object *object, int version)
     return !rdb_object_is_plain(object);
 }
 
-static void write_expiring_hash(const struct object *object, struct rdb_writer *writer)
-{
-    struct hash_iter iter;
-    struct bytes field, value;
-    msec earliest = NEVER;
-    object_member_first(object, &field, &earliest);
-    rdb_writer_begin_expiring(writer, object_count(object), earliest);
-    hash_iter_begin(&iter, object->hash);
-    while (hash_iter_next(&iter, &field, &value)) {
-        msec at = NEVER;
-        hash_deadline(object->hash, field, &at);
-        rdb_writer_expiring_field(writer, field, value, at == NEVER ? RDB_NEVER : at);
-    }
-}
-
 bool rdb_object_write(const struct object *object, struct rdb_writer *writer, struct bytes *payload)
 {
     struct list_iter list;
@@ -406,7 +387,15 @@ bool rdb_object_write(const struct object *object, struct rdb_writer *writer, st
         type++;
     if (object->type == TYPE_HASH && holds_field_deadlines(writer->version) &&
         object_count_expiring(object) > 0) {
-        write_expiring_hash(object, writer);
+        msec earliest = NEVER;
+        object_member_first(object, &text, &earliest);
+        rdb_writer_begin_expiring(writer, object_count(object), earliest);
+        hash_iter_begin(&hash, object->hash);
+        while (hash_iter_next(&hash, &text, &value)) {
+            msec at = NEVER;
+            hash_deadline(object->hash, text, &at);
+            rdb_writer_expiring_field(writer, text, value, at == NEVER ? RDB_NEVER : at);
+        }
         return rdb_writer_end(writer, payload);
     }
     rdb_writer_begin(writer, (enum rdb_type)type, object_count(object));
