@@ -134,28 +134,22 @@ static bool find_aof(const struct conf *conf, char path[DISK_PATH_MAX])
     return is_file_of_redis(conf->appendfilename);
 }
 
-/* Formats the files that the manifest lists: " (with a, b, c)". */
-static void print_listed_files(const char *path, char *text, size_t size)
-{
-    struct manifest manifest;
-    enum manifest_found found;
-    char why[MANIFEST_WHY_MAX];
-    text[0] = '\0';
-    if (!data_folder_load_manifest(&manifest, path, &found, why)) return;
-    int len = 0;
-    for (size_t i = 0; i < manifest.count && i <= NAMES_SHOWN && len >= 0 && (size_t)len < size;
-         i++)
-        len += snprintf(text + len, size - (size_t)len, "%s%s", i == 0 ? " (with " : ", ",
-                        i < NAMES_SHOWN ? manifest.files[i].name : "...");
-    if (manifest.count > 0 && (size_t)len < size) snprintf(text + len, size - (size_t)len, ")");
-    manifest_drop(&manifest);
-}
-
 bool data_folder_refuse_redis(const struct conf *conf, char *why, size_t size)
 {
-    char path[DISK_PATH_MAX], parts[512];
+    char path[DISK_PATH_MAX], parts[512] = "", reason[MANIFEST_WHY_MAX];
+    struct manifest manifest;
+    enum manifest_found found;
     if (!conf->appendonly || !find_aof(conf, path)) return false;
-    print_listed_files(path, parts, sizeof(parts));
+    if (data_folder_load_manifest(&manifest, path, &found, reason)) {
+        size_t len = 0; /* print the files that it lists: " (with a, b, c)" */
+        for (size_t i = 0; i < manifest.count && i <= NAMES_SHOWN && len < sizeof(parts); i++)
+            len += (size_t)snprintf(parts + len, sizeof(parts) - len, "%s%s",
+                                    i == 0 ? " (with " : ", ",
+                                    i < NAMES_SHOWN ? manifest.files[i].name : "...");
+        if (manifest.count > 0 && len < sizeof(parts))
+            snprintf(parts + len, sizeof(parts) - len, ")");
+        manifest_drop(&manifest);
+    }
     snprintf(why, size,
              "%s/%s%s is an append-only file of Redis, which is neither loaded nor replaced. Start "
              "with --import %s/%s to import its data (Redis' files stay unchanged), or set another "
@@ -186,14 +180,24 @@ static bool is_manifest(const char *path)
     return kind == FILE_LIST || kind == FILE_MANIFEST;
 }
 
-/* Searches in Redis' order: an append-only file before a snapshot, which may be older. */
-static bool find_in_folder(const struct conf *conf, const char *folder, char path[DISK_PATH_MAX],
-                           const char **why)
+bool data_folder_find_import(const struct conf *conf, char path[DISK_PATH_MAX], const char **why)
 {
+    char folder[DISK_PATH_MAX], inner[DISK_PATH_MAX];
+    *why = strerror(ENAMETOOLONG);
+    if (strlen(conf->import) >= sizeof(folder)) return false;
+    snprintf(path, DISK_PATH_MAX, "%s", conf->import);
+    /* A manifest may be given by its file name alone. */
+    if (file_kind(path) == FILE_MISSING && conf->import[0] != '/' &&
+        (disk_path(path, conf->appenddirname, conf->import) != 0 ||
+         file_kind(path) == FILE_MISSING))
+        snprintf(path, DISK_PATH_MAX, "%s", conf->import);
+    if (file_kind(path) != FILE_FOLDER) return true;
+    snprintf(folder, sizeof(folder), "%s", path);
+
+    /* Search in Redis' order: an append-only file before a snapshot, which may be older. */
     const char *const folders[] = { ".", conf->appenddirname, "appendonlydir" };
     const char *const files[] = { conf->appendfilename, "appendonly.aof", conf->dbfilename,
                                   "dump.rdb" };
-    char inner[DISK_PATH_MAX];
     for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
         unsigned count = disk_path(inner, folder, folders[i]) == 0
                              ? find_manifests(inner, is_manifest, path)
@@ -205,20 +209,4 @@ static bool find_in_folder(const struct conf *conf, const char *folder, char pat
     for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
         if (disk_path(path, folder, files[i]) == 0 && is_file_of_redis(path)) return true;
     return false;
-}
-
-bool data_folder_find_import(const struct conf *conf, char path[DISK_PATH_MAX], const char **why)
-{
-    char folder[DISK_PATH_MAX];
-    *why = strerror(ENAMETOOLONG);
-    if (strlen(conf->import) >= sizeof(folder)) return false;
-    snprintf(path, DISK_PATH_MAX, "%s", conf->import);
-    /* A manifest may be given by its file name alone. */
-    if (file_kind(path) == FILE_MISSING && conf->import[0] != '/' &&
-        (disk_path(path, conf->appenddirname, conf->import) != 0 ||
-         file_kind(path) == FILE_MISSING))
-        snprintf(path, DISK_PATH_MAX, "%s", conf->import);
-    if (file_kind(path) != FILE_FOLDER) return true;
-    snprintf(folder, sizeof(folder), "%s", path);
-    return find_in_folder(conf, folder, path, why);
 }

@@ -66,14 +66,6 @@ static thread_starter *thread_for_reading(void)
     return process_cores() > 1 ? thread_start : NULL;
 }
 
-static bool load_base(struct load *load, const char *path)
-{
-    struct base_load base = { .progress = progress_of(load), .start_thread = thread_for_reading() };
-    bool good = base_load(load->store, path, clock_now(load->w->clock), &base);
-    load->marks = base.marks;
-    return good || fail_load(load, "%s is damaged %s. Run expired-check on it", path, base.why);
-}
-
 /* Cuts the torn end off the file: later records may go to another file, and this one must then end
  * with a complete record. If there are bytes to cut, first saves them in another file. */
 static bool cut_torn_end(struct load *load, const char *path, uint64_t length, uint64_t size)
@@ -99,37 +91,6 @@ static bool cut_torn_end(struct load *load, const char *path, uint64_t length, u
     if (error != 0) return fail_load(load, "%s can't be truncated: %s", path, strerror(error));
     if (size > length) log_line(LOG_WARNING, "The bytes that were cut off are in %s", kept);
     return true;
-}
-
-static bool check_segment_end(struct load *load, const char *path, bool is_last,
-                              const struct replay_file *file)
-{
-    switch (file->end) {
-    case REPLAY_WHOLE:
-    case REPLAY_STOPPED: return true;
-    case REPLAY_UNREADABLE: return fail_load(load, "%s can't be read: %s", path, file->reason);
-    case REPLAY_DAMAGED:
-        return fail_load(load, "%s is damaged at byte %" PRIu64 ": %s. Run expired-check on %s",
-                         path, file->bad, file->reason, load->before.length > 0 ? load->dir : "it");
-    case REPLAY_TORN: break;
-    }
-    if (!is_last)
-        return fail_load(load,
-                         "%s is damaged: it ends at byte %" PRIu64
-                         " within a record, and the journal "
-                         "continues in another file. Run expired-check on it",
-                         path, file->good);
-    if (!load->w->conf->aof_load_truncated)
-        return fail_load(load,
-                         "%s is torn at byte %" PRIu64 " (%s), and aof-load-truncated is no. Run "
-                         "expired-check --fix on it",
-                         path, file->good, file->reason);
-    log_line(LOG_WARNING,
-             "%s is torn at byte %" PRIu64 " (%s), as after a crash: the last %" PRIu64
-             " bytes are %s",
-             path, file->good, file->reason, file->size - file->good,
-             load->cuts_torn_end ? "cut off" : "ignored");
-    return !load->cuts_torn_end || cut_torn_end(load, path, file->good, file->size);
 }
 
 static bool fail_other_file(struct load *load, const char *path)
@@ -163,7 +124,33 @@ static bool load_segment(struct load *load, const char *path, bool is_last)
     load->version = file->version;
     if (load->listed != 0 && file->id != 0 && file->id != load->listed)
         return fail_other_file(load, path);
-    return check_segment_end(load, path, is_last, file);
+
+    switch (file->end) {
+    case REPLAY_WHOLE:
+    case REPLAY_STOPPED: return true;
+    case REPLAY_UNREADABLE: return fail_load(load, "%s can't be read: %s", path, file->reason);
+    case REPLAY_DAMAGED:
+        return fail_load(load, "%s is damaged at byte %" PRIu64 ": %s. Run expired-check on %s",
+                         path, file->bad, file->reason, load->before.length > 0 ? load->dir : "it");
+    case REPLAY_TORN: break;
+    }
+    if (!is_last)
+        return fail_load(load,
+                         "%s is damaged: it ends at byte %" PRIu64
+                         " within a record, and the journal "
+                         "continues in another file. Run expired-check on it",
+                         path, file->good);
+    if (!load->w->conf->aof_load_truncated)
+        return fail_load(load,
+                         "%s is torn at byte %" PRIu64 " (%s), and aof-load-truncated is no. Run "
+                         "expired-check --fix on it",
+                         path, file->good, file->reason);
+    log_line(LOG_WARNING,
+             "%s is torn at byte %" PRIu64 " (%s), as after a crash: the last %" PRIu64
+             " bytes are %s",
+             path, file->good, file->reason, file->size - file->good,
+             load->cuts_torn_end ? "cut off" : "ignored");
+    return !load->cuts_torn_end || cut_torn_end(load, path, file->good, file->size);
 }
 
 /* Checks whether an imported file ends as it may: as in Redis, only the last one may be torn. */
@@ -225,7 +212,14 @@ static bool load_file(struct load *load, const char *path, bool is_last)
     load->end = (struct journal_end){ 0 };
     enum file_kind kind = file_kind(path);
     switch (kind) {
-    case FILE_SNAPSHOT: good = load_base(load, path); break;
+    case FILE_SNAPSHOT: {
+        struct base_load base = { .progress = progress_of(load),
+                                  .start_thread = thread_for_reading() };
+        good = base_load(load->store, path, clock_now(load->w->clock), &base);
+        load->marks = base.marks;
+        if (!good) fail_load(load, "%s is damaged %s. Run expired-check on it", path, base.why);
+        break;
+    }
     /* An empty file is either an AOF of Redis without commands, or a segment of ours whose first
      * line never reached the disk. */
     case FILE_EMPTY: good = load->imports || load_segment(load, path, is_last); break;
@@ -483,21 +477,7 @@ static bool is_blank_journal(const struct load *load)
            stat_of.st_size <= (off_t)(sizeof(RECORD_FIRST_LINE) - 1);
 }
 
-/* Warns that the folder contains a journal although the journal is off and there is no snapshot:
- * the user may expect the journal's data. */
-static void warn_of_journal(struct load *load)
-{
-    char why[MANIFEST_WHY_MAX];
-    enum manifest_found found = data_folder_find_journal(load->w->conf, load->manifest, why);
-    bool is_there = found == MANIFEST_BAD || (found == MANIFEST_LOADED && !is_blank_journal(load));
-    if (is_there)
-        log_line(LOG_WARNING,
-                 "Starting without the data of the journal in %s/%s, because appendonly is no. To "
-                 "load it, stop the server and start it with --appendonly yes",
-                 load->w->conf->dir, load->manifest->dir);
-}
-
-/* Call if there is no journal: loads the snapshot, or imports. */
+/* Loads the snapshot, or imports, for a start without a journal. */
 static bool load_without_journal(struct load *load)
 {
     const struct conf *conf = load->w->conf;
@@ -520,35 +500,35 @@ static bool load_without_journal(struct load *load)
     if (conf->import[0] != '\0') return load_import(load) && end_restore(load);
     if (data_folder_refuse_redis(conf, load->why, load->size)) return false;
     data_folder_note_redis(conf);
-    if (!conf->appendonly) warn_of_journal(load);
-    return true;
-}
-
-/* Reads the option and checks what does not depend on files. */
-static bool take_until(struct load *load)
-{
-    const struct conf *conf = load->w->conf;
-    char text[CONF_INSTANT_MAX], now[CONF_INSTANT_MAX];
-    load->until = NEVER;
-    if (conf->until[0] == '\0') return true;
-    if (!conf_read_instant(conf->until, &load->until))
-        return fail_load(load, "until: '%s' is not an instant", conf->until);
-    if (conf->import[0] == '\0')
-        return fail_load(load, "until needs import: the data folder of an expired, which is read "
-                               "and not changed");
-    if (load->until > clock_now(load->w->clock))
-        return fail_load(load, "until: %s is in the future. It is %s now",
-                         conf_print_instant(load->until, text),
-                         conf_print_instant(clock_now(load->w->clock), now));
+    if (conf->appendonly) return true;
+    /* The user may expect the data of a journal that an earlier start has left. */
+    char why[MANIFEST_WHY_MAX];
+    enum manifest_found found = data_folder_find_journal(conf, load->manifest, why);
+    if (found == MANIFEST_BAD || (found == MANIFEST_LOADED && !is_blank_journal(load)))
+        log_line(LOG_WARNING,
+                 "Starting without the data of the journal in %s/%s, because appendonly is no. To "
+                 "load it, stop the server and start it with --appendonly yes",
+                 conf->dir, load->manifest->dir);
     return true;
 }
 
 bool load_at_start(struct load *load)
 {
     const struct conf *conf = load->w->conf;
-    char why[MANIFEST_WHY_MAX];
+    char why[MANIFEST_WHY_MAX], until[CONF_INSTANT_MAX], now[CONF_INSTANT_MAX];
     load->cuts_torn_end = true;
-    if (!take_until(load)) return false;
+    load->until = NEVER;
+    if (conf->until[0] != '\0') {
+        if (!conf_read_instant(conf->until, &load->until))
+            return fail_load(load, "until: '%s' is not an instant", conf->until);
+        if (conf->import[0] == '\0')
+            return fail_load(load, "until needs import: the data folder of an expired, which is "
+                                   "read and not changed");
+        if (load->until > clock_now(load->w->clock))
+            return fail_load(load, "until: %s is in the future. It is %s now",
+                             conf_print_instant(load->until, until),
+                             conf_print_instant(clock_now(load->w->clock), now));
+    }
     if (!conf->appendonly) return load_without_journal(load);
     enum manifest_found found = data_folder_find_journal(conf, load->manifest, why);
     if (found == MANIFEST_BAD) return fail_load(load, "%s", why);
