@@ -28,6 +28,7 @@ enum {
      * Short transactions thus share a checksum, which is computed while their text is still in the
      * processor's first cache. */
     RECORD_BYTES = 4096,
+    SETTLED_TURNS = 2, /* turns that a settled journal waits for being turned off */
 };
 
 struct persist {
@@ -373,18 +374,6 @@ static void start_turn_at(struct persist *persist, int64_t now, int64_t at)
     loop_timer_set(persist->flush_again, at > now ? at - now : 0);
 }
 
-/* Resumes writing a journal that has settled but that nobody turns off: the client that asked for
- * that has gone, or its request has failed. */
-static void resume_journal(struct persist *persist)
-{
-    enum { TURNS = 2 };
-    if (!journal_settles(persist->journal) || persist->settle_asked) return;
-    if (++persist->settled_turns > TURNS)
-        journal_resume(persist->journal);
-    else
-        start_turn_at(persist, 0, 0);
-}
-
 static void flush_journal(struct persist *persist)
 {
     persist_end_record(persist);
@@ -402,7 +391,14 @@ void persist_turn(struct persist *persist)
     if (persist->report.loading) return;
     bool flushed = saver_sees_flush(persist->saver);
     if (persist->listens) {
-        resume_journal(persist);
+        /* Resume writing a journal that has settled but that nobody turns off: the client that
+         * asked for that has gone, or its request has failed. */
+        if (journal_settles(persist->journal) && !persist->settle_asked) {
+            if (++persist->settled_turns > SETTLED_TURNS)
+                journal_resume(persist->journal);
+            else
+                start_turn_at(persist, 0, 0);
+        }
         flush_journal(persist);
         /* After FLUSHALL a base needs no space, and frees that of the old files. */
         bool wants_base = flushed || journal_report(persist->journal).waiting > WAITING_MAX;
@@ -418,16 +414,6 @@ void persist_turn(struct persist *persist)
     if (persist->w.conf->enable_debug_command != CONF_ALLOW_NO) persist_check(persist);
 }
 
-/* Has the journal grown enough for a rewrite? */
-static bool has_grown(const struct persist *persist)
-{
-    const struct conf *conf = persist->w.conf;
-    uint64_t base = persist->report.base_bytes > 0 ? persist->report.base_bytes : 1;
-    uint64_t now = persist->report.journal_bytes;
-    if (conf->rewrite_percentage == 0 || now < (uint64_t)conf->rewrite_min_size) return false;
-    return now > base && (now - base) * 100 / base >= (uint64_t)conf->rewrite_percentage;
-}
-
 /* Drops the result of TRY, if there is one. */
 static void drop_try(struct persist *persist)
 {
@@ -438,8 +424,16 @@ void persist_second(struct persist *persist)
 {
     if (persist->report.loading) return;
     if (!persist->listens) drop_try(persist); /* the client that wanted it has gone */
-    if (persist->listens) update_journal_report(persist);
-    saver_second(persist->saver, persist->listens && has_grown(persist));
+    bool has_grown = false;
+    if (persist->listens) {
+        update_journal_report(persist);
+        const struct conf *conf = persist->w.conf;
+        uint64_t base = persist->report.base_bytes > 0 ? persist->report.base_bytes : 1;
+        uint64_t now = persist->report.journal_bytes;
+        has_grown = conf->rewrite_percentage > 0 && now >= (uint64_t)conf->rewrite_min_size &&
+                    now > base && (now - base) * 100 / base >= (uint64_t)conf->rewrite_percentage;
+    }
+    saver_second(persist->saver, has_grown);
 }
 
 static enum manifest_found find_journal(struct persist *persist, char why[MANIFEST_WHY_MAX])
@@ -554,31 +548,26 @@ int persist_move(struct persist *persist, const char *folder)
 
 /* ---- starting -------------------------------------------------------------------------------- */
 
-/* Syncs the files that were loaded. If the process was killed before, the end of a segment or the
- * name of the manifest may exist only in the kernel's memory. A loss of power could then lose these
- * but keep later, synced records, and so leave a gap. */
-static int sync_loaded_files(const struct manifest *manifest)
-{
-    char path[DISK_PATH_MAX];
-    int error = 0;
-    for (size_t i = 0; i < manifest->count && error == 0; i++) {
-        int fd = -1;
-        if (manifest->files[i].type != MANIFEST_SEGMENT) continue;
-        error = manifest_file_path(manifest, &manifest->files[i], path);
-        if (error == 0) error = disk_open_to_read(path, &fd);
-        if (error == 0) error = disk_sync(fd);
-        if (fd >= 0) disk_close(fd);
-    }
-    return error != 0 ? error : disk_sync_dir(manifest->dir);
-}
-
 /* Continues the last segment that was loaded. Returns 0 or an errno. */
 static int continue_journal(struct persist *persist, const struct load *load)
 {
-    const struct manifest_file *segment = &load->manifest->files[load->manifest->count - 1];
+    const struct manifest *manifest = load->manifest;
+    const struct manifest_file *segment = &manifest->files[manifest->count - 1];
     char path[DISK_PATH_MAX];
-    int fd = -1, error = sync_loaded_files(load->manifest);
-    if (error == 0) error = manifest_file_path(load->manifest, segment, path);
+    int error = 0, fd = -1;
+    /* First sync the loaded files. If the process was killed before, the end of a segment or the
+     * name of the manifest may exist only in the kernel's memory. A loss of power could then lose
+     * these but keep later, synced records, and so leave a gap. */
+    for (size_t i = 0; i < manifest->count && error == 0; i++) {
+        int loaded = -1;
+        if (manifest->files[i].type != MANIFEST_SEGMENT) continue;
+        error = manifest_file_path(manifest, &manifest->files[i], path);
+        if (error == 0) error = disk_open_to_read(path, &loaded);
+        if (error == 0) error = disk_sync(loaded);
+        if (loaded >= 0) disk_close(loaded);
+    }
+    if (error == 0) error = disk_sync_dir(manifest->dir);
+    if (error == 0) error = manifest_file_path(manifest, segment, path);
     if (error == 0) error = disk_open(path, &fd);
     uint32_t id = load->end.id != 0 ? load->end.id : segment->id;
     if (id == 0) id = segment_id_new();
@@ -606,30 +595,6 @@ static bool open_journal(struct persist *persist, const struct load *load)
     snprintf(load->why, load->size, "can't open the journal in %s/%s: %s%s", persist->w.conf->dir,
              load->manifest->dir, file_error_text(error), file_error_advice(error));
     return false;
-}
-
-/* Removes the unfinished snapshot that a crash left. */
-static void sweep_snapshot(const struct conf *conf)
-{
-    char path[DISK_PATH_MAX];
-    int error = snapshot_temporary(conf->dbfilename, path);
-    if (error == 0) error = file_check(path, FILE_SET_OURS);
-    if (error == 0) error = disk_remove(path);
-    if (error != 0)
-        log_line(LOG_WARNING,
-                 "Can't remove the unfinished snapshot %s: %s. The next snapshot replaces it", path,
-                 file_error_text(error));
-}
-
-static void take_loaded(struct persist *persist, const struct load *load, int64_t began_usec)
-{
-    uint64_t keys = store_count(persist->w.store);
-    if (!load->imports && !load->is_changed) persist->loaded = load->marks;
-    persist->report.keys_loaded = keys;
-    saver_loaded(persist->saver);
-    if (persist->load.total == 0) return;
-    log_line(LOG_NOTICE, "Loaded %" PRIu64 " key%s from %" PRIu64 " bytes in %.3f s", keys,
-             log_plural(keys), load->loaded, (double)(clock_mono_usec() - began_usec) / 1e6);
 }
 
 bool persist_start(struct persist *persist, char *why, size_t size)
@@ -662,8 +627,23 @@ bool persist_start(struct persist *persist, char *why, size_t size)
     if (good && load.journal != LOAD_NO_JOURNAL) good = open_journal(persist, &load);
     persist->report.loading = false;
     if (!good) return false;
-    take_loaded(persist, &load, began_usec);
-    sweep_snapshot(conf);
+    uint64_t keys = store_count(persist->w.store);
+    if (!load.imports && !load.is_changed) persist->loaded = load.marks;
+    persist->report.keys_loaded = keys;
+    saver_loaded(persist->saver);
+    if (persist->load.total > 0)
+        log_line(LOG_NOTICE, "Loaded %" PRIu64 " key%s from %" PRIu64 " bytes in %.3f s", keys,
+                 log_plural(keys), load.loaded, (double)(clock_mono_usec() - began_usec) / 1e6);
+
+    /* Remove the unfinished snapshot that a crash left. */
+    char path[DISK_PATH_MAX];
+    int error = snapshot_temporary(conf->dbfilename, path);
+    if (error == 0) error = file_check(path, FILE_SET_OURS);
+    if (error == 0) error = disk_remove(path);
+    if (error != 0)
+        log_line(LOG_WARNING,
+                 "Can't remove the unfinished snapshot %s: %s. The next snapshot replaces it", path,
+                 file_error_text(error));
     return true;
 }
 

@@ -288,9 +288,10 @@ enum persist_outcome saver_begin_save(struct saver *saver, bool or_schedule)
     return rewrites ? PERSIST_SCHEDULED : PERSIST_DONE;
 }
 
-/* Handles the result of a child that has ended. */
-static void end_task(struct saver *saver)
+/* Handles the result of a child that has ended, if one has. */
+static void end_task(void *ctx)
 {
+    struct saver *saver = ctx;
     struct child_outcome outcome;
     if (!child_ended(saver->child, &outcome)) return;
     enum task task = saver->task;
@@ -401,18 +402,6 @@ static msec keep_from(void *ctx)
     return span > 0 ? instant_moved(clock_now(saver->clock), -span) : NEVER;
 }
 
-/* Begins to remove kept files that are no longer needed. */
-static void sweep_kept(struct saver *saver)
-{
-    if (rewrite_state(saver->rewrite) != REWRITE_IDLE) return;
-    const struct manifest_kept *kept = &rewrite_manifest(saver->rewrite)->kept;
-    msec rested = clock_now(saver->clock) - saver->swept_at;
-    if (kept->files == 0 || kept->next > keep_from(saver) || (rested >= 0 && rested < SWEEP_REST))
-        return;
-    saver->swept_at = clock_now(saver->clock);
-    rewrite_begin_sweep(saver->rewrite);
-}
-
 void saver_drop_rewrite(struct saver *saver)
 {
     if (rewrite_drop(saver->rewrite)) cancel_child(saver);
@@ -468,11 +457,6 @@ int saver_write_last_base(struct saver *saver)
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
-static void on_child(void *ctx)
-{
-    end_task(ctx);
-}
-
 static void on_again(void *ctx)
 {
     (void)ctx; /* the timer only has to start a turn */
@@ -508,7 +492,7 @@ struct saver *saver_new(const struct saver_wiring *wiring)
         return NULL;
     }
     saver->again = loop_timer_new(persist->loop, on_again, saver);
-    loop_on_signal(persist->loop, SIGCHLD, on_child, saver);
+    loop_on_signal(persist->loop, SIGCHLD, end_task, saver);
     saver->last_save_sec = clock_now(saver->clock) / MSEC_PER_SEC;
     saver->saves.sec = saver->rewrites.sec = -1;
     return saver;
@@ -558,22 +542,6 @@ void saver_turn(struct saver *saver, struct journal *journal)
     log_line(LOG_NOTICE, "Writing a snapshot in the background");
 }
 
-/* Has a save point (a pair of `save`) been reached? */
-static bool save_is_due(const struct saver *saver)
-{
-    uint64_t changes = saver->store->changes - saver->changes_saved;
-    int64_t age = clock_now(saver->clock) / MSEC_PER_SEC - saver->last_save_sec;
-    const char *at = saver->conf->save;
-    int64_t seconds;
-    uint64_t least;
-    int used;
-    while (sscanf(at, "%" SCNd64 " %" SCNu64 "%n", &seconds, &least, &used) == 2) {
-        if (changes >= least && changes > 0 && age >= seconds) return true;
-        at += used;
-    }
-    return false;
-}
-
 void saver_second(struct saver *saver, bool has_grown)
 {
     int64_t now = clock_mono_usec();
@@ -581,9 +549,23 @@ void saver_second(struct saver *saver, bool has_grown)
         saver->at_task.done = child_progress(saver->child).keys;
         progress_log(&saver->at_task, now);
     }
-    sweep_kept(saver);
+    msec at = clock_now(saver->clock), swept = at - saver->swept_at;
+    bool may_sweep = rewrite_state(saver->rewrite) == REWRITE_IDLE &&
+                     (swept < 0 || swept >= SWEEP_REST); /* negative: the clock was set back */
+    if (may_sweep) {
+        const struct manifest_kept *kept = &rewrite_manifest(saver->rewrite)->kept;
+        if (kept->files > 0 && kept->next <= keep_from(saver)) {
+            saver->swept_at = at;
+            rewrite_begin_sweep(saver->rewrite);
+        }
+    }
     if (retries(saver)) return;
-    if (save_is_due(saver)) saver->save_want = WANTED_NOW;
+    uint64_t changes = saver->store->changes - saver->changes_saved, least;
+    int64_t seconds, age = at / MSEC_PER_SEC - saver->last_save_sec;
+    int used;
+    for (const char *point = saver->conf->save;
+         sscanf(point, "%" SCNd64 " %" SCNu64 "%n", &seconds, &least, &used) == 2; point += used)
+        if (changes >= least && changes > 0 && age >= seconds) saver->save_want = WANTED_NOW;
     /* Rewriting takes at most a tenth of the time, however fast the journal grows. */
     bool has_rested = now - saver->rewritten_usec >= REST_SHARE * saver->rewrite_took_usec;
     bool is_idle = saver->task == TASK_NONE && !rewrite_runs(saver->rewrite);
