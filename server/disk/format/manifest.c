@@ -214,18 +214,6 @@ enum manifest_found manifest_load(struct manifest *manifest, char why[MANIFEST_W
 
 /* ---- changing ---- */
 
-/* Returns 0 if the file is missing or ours, otherwise EEXIST. */
-static int check_own(const struct manifest *manifest, const char *path)
-{
-    struct manifest there;
-    char why[MANIFEST_WHY_MAX];
-    if (file_check(path, FILE_SET(FILE_MANIFEST)) == 0) return 0;
-    manifest_init(&there, manifest->dir, manifest->prefix);
-    enum manifest_found found = manifest_load(&there, why);
-    manifest_drop(&there);
-    return found == MANIFEST_LOADED ? 0 : EEXIST;
-}
-
 int manifest_make_folder(const struct manifest *manifest)
 {
     char path[DISK_PATH_MAX];
@@ -253,7 +241,14 @@ static int save_manifest(struct manifest *manifest, struct manifest *next)
     char path[DISK_PATH_MAX], temporary[DISK_PATH_MAX];
     int error = own_path(next, "", MANIFEST_END, path);
     if (error == 0) error = own_path(next, TEMPORARY, MANIFEST_END, temporary);
-    if (error == 0) error = check_own(next, path);
+    if (error == 0 && file_check(path, FILE_SET(FILE_MANIFEST)) != 0) {
+        /* It may lack our first line and still be ours (manifest_load). */
+        struct manifest there;
+        char why[MANIFEST_WHY_MAX];
+        manifest_init(&there, next->dir, next->prefix);
+        if (manifest_load(&there, why) != MANIFEST_LOADED) error = EEXIST;
+        manifest_drop(&there);
+    }
     if (error == 0) error = file_check(temporary, FILE_SET_OURS);
     if (error == 0) {
         size_t len;
@@ -460,33 +455,26 @@ static msec made_at(const struct manifest *manifest, const struct manifest_file 
     return manifest_file_path(manifest, file, path) == 0 ? snapshot_made_at(path) : -1;
 }
 
-/* Returns the index of the first file of history that is still needed: the last base that was made
- * no later than the first instant to reach or, if there is none, the oldest base that still exists.
- * Returns the number of files if no history is needed. */
-static size_t first_needed(const struct manifest *manifest)
-{
-    const struct manifest_file *base = manifest_base(manifest);
-    if (manifest->keep_from == NEVER) return manifest->count;
-    if (base != NULL && made_at(manifest, base) <= manifest->keep_from) return manifest->count;
-    size_t first = manifest->count;
-    for (size_t i = manifest->count; i-- > 0;) {
-        const struct manifest_file *file = &manifest->files[i];
-        if (file->kept != MANIFEST_BASE || kind_of_file(manifest, file->name) == FILE_MISSING)
-            continue;
-        first = i;
-        msec made = made_at(manifest, file);
-        if (made >= 0 && made <= manifest->keep_from) break;
-    }
-    return first;
-}
-
 /* Deletes files of history before removing their lines from the manifest. The manifest thus always
  * lists the files that are left to delete, and files can be deleted on a full disk, where the
  * manifest can't be saved. */
 static int remove_history(struct manifest *manifest)
 {
     struct manifest next = without_files(manifest);
-    size_t needed = first_needed(manifest);
+    const struct manifest_file *base = manifest_base(manifest);
+    msec from = manifest->keep_from;
+    /* Find the first file of history that is still needed: the last base that was made no later
+     * than the first instant to reach or, if there is none, the oldest base that still exists. */
+    size_t needed = manifest->count;
+    bool searches = from != NEVER && (base == NULL || made_at(manifest, base) > from);
+    for (size_t i = manifest->count; searches && i-- > 0;) {
+        const struct manifest_file *file = &manifest->files[i];
+        if (file->kept != MANIFEST_BASE || kind_of_file(manifest, file->name) == FILE_MISSING)
+            continue;
+        needed = i;
+        msec made = made_at(manifest, file);
+        searches = made < 0 || made > from;
+    }
     int error = 0;
     for (size_t i = 0; i < manifest->count; i++) {
         const struct manifest_file *file = &manifest->files[i];

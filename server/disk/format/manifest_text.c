@@ -187,26 +187,6 @@ bool manifest_has_sum(const char *text, size_t len)
     return len >= line && memcmp(text + len - line, SUM_MARK, strlen(SUM_MARK)) == 0;
 }
 
-/* Checks the last line, which in our manifests contains the checksum of the lines before it.
- * Manifests of Redis, and manifests written by hand, lack this line. */
-static bool check_sum(struct reading *reading, const char *text, size_t len)
-{
-    size_t line = strlen(SUM_MARK) + SUM_DIGITS + 1;
-    char wanted[SUM_DIGITS + 2];
-    if (!manifest_has_sum(text, len)) {
-        size_t first = strlen(MANIFEST_FIRST_LINE);
-        if (len < first || memcmp(text, MANIFEST_FIRST_LINE, first) != 0) return true;
-        return fail_manifest(reading,
-                             "it does not end with a checksum: the file is damaged. If it was "
-                             "edited by hand, remove its first line and its checksum");
-    }
-    snprintf(wanted, sizeof(wanted), "%08" PRIx32 "\n", crc32c(0, text, len - line));
-    return memcmp(text + len - SUM_DIGITS - 1, wanted, SUM_DIGITS + 1) == 0 ||
-           fail_manifest(reading,
-                         "wrong checksum: the file is damaged. If it was edited by hand, remove "
-                         "its first line and its checksum");
-}
-
 /* Returns the mark by which the line of the next segment names this file: the checksum of a base's
  * header, or the ID of a segment. 0 if unknown. */
 static uint32_t mark_of(const struct manifest_file *file)
@@ -218,7 +198,22 @@ bool manifest_parse(struct manifest *manifest, const char *text, size_t len,
                     char why[MANIFEST_WHY_MAX])
 {
     struct reading state = { .manifest = manifest, .why = why }, *reading = &state;
-    if (!check_sum(reading, text, len)) return false;
+    /* Manifests of Redis, and manifests written by hand, have neither our first line nor a
+     * checksum. */
+    size_t first = strlen(MANIFEST_FIRST_LINE);
+    if (manifest_has_sum(text, len)) {
+        char sum[SUM_DIGITS + 2];
+        size_t summed = len - strlen(SUM_MARK) - SUM_DIGITS - 1;
+        snprintf(sum, sizeof(sum), "%08" PRIx32 "\n", crc32c(0, text, summed));
+        if (memcmp(text + len - SUM_DIGITS - 1, sum, SUM_DIGITS + 1) != 0)
+            return fail_manifest(reading,
+                                 "wrong checksum: the file is damaged. If it was edited by hand, "
+                                 "remove its first line and its checksum");
+    } else if (len >= first && memcmp(text, MANIFEST_FIRST_LINE, first) == 0) {
+        return fail_manifest(reading,
+                             "it does not end with a checksum: the file is damaged. If it was "
+                             "edited by hand, remove its first line and its checksum");
+    }
     const char *at = text, *line;
     size_t line_len;
     while (conf_next_line(&at, text + len, &line, &line_len)) {
