@@ -149,20 +149,6 @@ static bool give_blocks(struct reading *reading, struct ahead *ahead, bool waits
     return true;
 }
 
-static bool apply_part(struct reading *reading, const struct ahead_part *part)
-{
-    const struct copy_source *source = reading->source;
-    uint64_t commands = part->batch.commands;
-    const struct parsed_batch *batch = &part->batch;
-    for (unsigned at = 0, end; at < batch->count; at = end, commands = 0) {
-        for (end = at + 1; end < batch->count && end - at < PIECE_ITEMS; end++)
-            if (batch->items[end].at - batch->items[at].at >= PIECE) break;
-        if (!replay_parsed(&reading->replay, batch, at, end, commands)) return false;
-        if (source->between != NULL) source->between(source->ctx);
-    }
-    return true;
-}
-
 static bool load_ahead(struct reading *reading, struct ahead *ahead)
 {
     const struct copy_source *source = reading->source;
@@ -180,9 +166,16 @@ static bool load_ahead(struct reading *reading, struct ahead *ahead)
         if (part->got == SNAPSHOT_FAULT) return fail_at(reading, part->fault.reason);
         if (part->got == SNAPSHOT_END)
             return !part->is_incomplete || fail_at(reading, "the last command is incomplete");
-        if (!apply_part(reading, part)) {
-            reading->at = part->end;
-            return fail_at(reading, reading->replay.error);
+        const struct parsed_batch *batch = &part->batch;
+        uint64_t commands = batch->commands;
+        for (unsigned at = 0, end; at < batch->count; at = end, commands = 0) {
+            for (end = at + 1; end < batch->count && end - at < PIECE_ITEMS; end++)
+                if (batch->items[end].at - batch->items[at].at >= PIECE) break;
+            if (!replay_parsed(&reading->replay, batch, at, end, commands)) {
+                reading->at = part->end;
+                return fail_at(reading, reading->replay.error);
+            }
+            if (source->between != NULL) source->between(source->ctx);
         }
     }
 }

@@ -44,27 +44,6 @@ static bool put_effect(void *ctx, const struct effect *effect)
     return true;
 }
 
-/* Returns false if the batch is full, and leaves the command for the next one. */
-static bool put_command(struct parser *parser, const struct request *request, struct bytes text)
-{
-    struct parsed_batch *batch = parser->batch;
-    unsigned before = batch->count;
-    parser->name = request->argv[0];
-    parser->is_full = request->is_cut;
-    bool good = !request->is_cut && effect_text_is_plain(&parser->reader, parser->name) &&
-                effect_text_read(request->argc, request->argv, &parser->reader, put_effect, parser);
-    if (good) {
-        bool keeps_words = batch->count > before && batch->items[before].effect.texts != NULL;
-        if (keeps_words) batch->word_count += (unsigned)request->argc;
-        batch->commands++;
-        return true;
-    }
-    batch->count = before;
-    if (parser->is_full && (before > 0 || batch->word_count > 0)) return false;
-    put_text(parser, text);
-    return true;
-}
-
 static void begin_batch(struct parser *parser, struct parsed_batch *batch)
 {
     parser->batch = batch;
@@ -101,12 +80,25 @@ static enum put put_next(struct parser *parser, const char *data, size_t len, si
                                    .cap = (int)(PARSED_WORDS - batch->word_count),
                                    .is_fixed = true };
         status = request_read(&request, data, len, size);
-        if (status == REQUEST_WHOLE)
-            return put_command(parser, &request, bytes_of(data, *size)) ? PUT : PUT_FULL;
+        if (status == REQUEST_WHOLE) {
+            unsigned before = batch->count;
+            parser->name = request.argv[0];
+            parser->is_full = request.is_cut;
+            if (!request.is_cut && effect_text_is_plain(&parser->reader, parser->name) &&
+                effect_text_read(request.argc, request.argv, &parser->reader, put_effect, parser)) {
+                bool keeps_words =
+                    batch->count > before && batch->items[before].effect.texts != NULL;
+                if (keeps_words) batch->word_count += (unsigned)request.argc;
+                batch->commands++;
+                return PUT;
+            }
+            batch->count = before;
+            if (parser->is_full && (before > 0 || batch->word_count > 0)) return PUT_FULL;
+        }
     }
     if (status == REQUEST_PARTIAL) return PUT_PARTIAL;
-    *size = len;
-    put_text(parser, bytes_of(data, len));
+    if (status == REQUEST_MALFORMED) *size = len;
+    put_text(parser, bytes_of(data, *size));
     return PUT;
 }
 
