@@ -124,41 +124,32 @@ static bool run_aof_command(struct reading *in, size_t offset)
                        at, name);
 }
 
-/* Runs the transaction whose MULTI takes the first `from` bytes. */
-static enum step run_transaction(struct reading *in, size_t from, size_t *len)
-{
-    enum step step;
-    size_t size;
-    *len = from;
-    do { /* find its end */
-        step = read_part(in, *len, &size);
-        if (step != STEP_GOOD) return step;
-        if (is_named_command(in, "MULTI")) return fail_aof(in, *len, "MULTI within a transaction");
-        *len += size;
-    } while (!is_named_command(in, "EXEC"));
-
-    for (size_t offset = from; offset < *len; offset += size) {
-        step = read_part(in, offset, &size);
-        if (step != STEP_GOOD) return step;
-        bool is_command = in->request.argc > 0 && !is_named_command(in, "EXEC");
-        if (is_command && !run_aof_command(in, offset)) return STEP_BAD;
-    }
-    return STEP_GOOD;
-}
-
+/* Runs the next command or, from MULTI to EXEC, the next transaction. */
 static enum step run_next(struct reading *in)
 {
     const struct replay_progress *progress = &in->import->progress;
-    size_t len;
+    size_t len, size;
     enum step step = read_part(in, 0, &len);
     if (step != STEP_GOOD) return step;
-    if (is_named_command(in, "MULTI"))
-        step = run_transaction(in, len, &len);
-    else if (is_named_command(in, "EXEC"))
-        step = fail_aof(in, 0, "EXEC without MULTI");
-    else if (in->request.argc > 0 && !run_aof_command(in, 0))
-        step = STEP_BAD;
-    if (step != STEP_GOOD) return step;
+    if (is_named_command(in, "EXEC")) return fail_aof(in, 0, "EXEC without MULTI");
+    if (is_named_command(in, "MULTI")) {
+        size_t first = len;
+        do { /* find the end before running anything */
+            step = read_part(in, len, &size);
+            if (step != STEP_GOOD) return step;
+            if (is_named_command(in, "MULTI"))
+                return fail_aof(in, len, "MULTI within a transaction");
+            len += size;
+        } while (!is_named_command(in, "EXEC"));
+        for (size_t offset = first; offset < len; offset += size) {
+            step = read_part(in, offset, &size);
+            if (step != STEP_GOOD) return step;
+            bool is_command = in->request.argc > 0 && !is_named_command(in, "EXEC");
+            if (is_command && !run_aof_command(in, offset)) return STEP_BAD;
+        }
+    } else if (in->request.argc > 0 && !run_aof_command(in, 0)) {
+        return STEP_BAD;
+    }
     in->start += len;
     in->at += len;
     if (in->at - in->reported < PROGRESS_STEP || progress->report == NULL) return STEP_GOOD;

@@ -243,7 +243,7 @@ struct owner {
 };
 
 struct owned {
-    struct owner *owners; /* sorted by address; NULL if memory ran out */
+    struct owner *owners; /* sorted by address */
     size_t count;
     struct rdb_stream_id *ids;
 };
@@ -261,38 +261,27 @@ static struct owner *owner_of(const struct owned *owned, const struct stream_con
     return bsearch(&wanted, owned->owners, owned->count, sizeof(wanted), compare_owners);
 }
 
-static void owned_drop(struct owned *owned)
-{
-    mem_free(owned->owners);
-    mem_free(owned->ids);
-    *owned = (struct owned){ .owners = NULL };
-}
-
-static void owned_init(struct owned *owned, const struct stream_group *group)
-{
-    struct stream_consumer *consumer = NULL;
-    size_t pending = 0, cap = group_count_consumers(group) + 1;
-    *owned = (struct owned){ .owners = mem_try_alloc(cap * sizeof(*owned->owners)) };
-    if (owned->owners == NULL) return;
-    while ((consumer = consumer_next(group, consumer)) != NULL)
-        owned->owners[owned->count++].consumer = consumer;
-    qsort(owned->owners, owned->count, sizeof(*owned->owners), compare_owners);
-    for (size_t i = 0; i < owned->count; i++) {
-        owned->owners[i].end = pending;
-        pending += consumer_pending(owned->owners[i].consumer);
-    }
-    owned->ids = mem_try_alloc((pending + 1) * sizeof(*owned->ids));
-    if (owned->ids == NULL) owned_drop(owned);
-}
-
 /* Writes a group. If memory runs out, leaves it incomplete, so that the writer fails. */
 static void write_group(const struct stream_group *group, struct rdb_writer *writer)
 {
     struct group_position position = group_position(group);
     const struct rdb_group theirs = { group_name(group), rdb_of_id(position.last), position.read };
-    struct owned owned;
-    owned_init(&owned, group);
+    struct stream_consumer *consumer = NULL;
+    size_t owned_count = 0, cap = group_count_consumers(group) + 1;
+    struct owned owned = { .owners = mem_try_alloc(cap * sizeof(*owned.owners)) };
     if (owned.owners == NULL) return;
+    while ((consumer = consumer_next(group, consumer)) != NULL)
+        owned.owners[owned.count++].consumer = consumer;
+    qsort(owned.owners, owned.count, sizeof(*owned.owners), compare_owners);
+    for (size_t i = 0; i < owned.count; i++) {
+        owned.owners[i].end = owned_count;
+        owned_count += consumer_pending(owned.owners[i].consumer);
+    }
+    owned.ids = mem_try_alloc((owned_count + 1) * sizeof(*owned.ids));
+    if (owned.ids == NULL) {
+        mem_free(owned.owners);
+        return;
+    }
     rdb_writer_group(writer, &theirs, group_count_pending(group) - group_count_released(group));
 
     struct pending_filter filter = { .to = STREAM_ID_MAX };
@@ -307,8 +296,7 @@ static void write_group(const struct stream_group *group, struct rdb_writer *wri
     }
 
     rdb_writer_consumers(writer, owned.count);
-    for (struct stream_consumer *consumer = NULL;
-         (consumer = consumer_next(group, consumer)) != NULL;) {
+    while ((consumer = consumer_next(group, consumer)) != NULL) {
         const struct rdb_consumer named = { .name = consumer_name(consumer),
                                             .seen_at = consumer_seen_at(consumer) };
         size_t count = consumer_pending(consumer), end = owner_of(&owned, consumer)->end;
@@ -316,7 +304,8 @@ static void write_group(const struct stream_group *group, struct rdb_writer *wri
         for (size_t i = end - count; i < end; i++)
             rdb_writer_owned(writer, owned.ids[i]);
     }
-    owned_drop(&owned);
+    mem_free(owned.owners);
+    mem_free(owned.ids);
 }
 
 static void write_stream(const struct stream *stream, struct rdb_writer *writer)
