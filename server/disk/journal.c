@@ -419,29 +419,6 @@ static int write_some(struct journal *journal, int64_t now, size_t most)
     return error;
 }
 
-/* Orders blocks ahead of the end of the file: a write that must allocate blocks itself waits while
- * a sync allocates others. */
-static void allocate_ahead(struct journal *journal)
-{
-    uint64_t end = journal->length + journal->partial, ahead = end;
-    if (ahead < AHEAD_LEAST) ahead = AHEAD_LEAST;
-    if (ahead > AHEAD_MOST) ahead = AHEAD_MOST;
-    if (journal->allocated >= end + ahead / 2) return;
-    journal->allocated = end + ahead;
-    syncer_allocate(journal->syncer, journal->fd, end, ahead);
-}
-
-/* Makes the kernel write full pages to the medium long before the sync of each second, which then
- * has little left to do (journal.h). The last page is not full: it is left out, because it would be
- * written twice. */
-static void begin_write_back(struct journal *journal)
-{
-    uint64_t end = (journal->length + journal->partial) / PAGE * PAGE;
-    if (journal->mode != JOURNAL_SYNC_EVERY_SECOND || end < journal->begun + WRITE_BACK) return;
-    syncer_write_back(journal->syncer, journal->fd, journal->begun, end - journal->begun);
-    journal->begun = end;
-}
-
 /* ---- syncing ---- */
 
 static void order_sync(struct journal *journal, int64_t now)
@@ -497,8 +474,24 @@ int64_t journal_flush(struct journal *journal, int64_t now)
         size_t bytes = journal->whole_len - journal->partial;
         if (has_unsummed(journal)) most = SLICE + journal->fresh + (bytes >> 10) * (bytes >> 27);
         if (write_some(journal, now, most) == 0) {
-            allocate_ahead(journal);
-            begin_write_back(journal);
+            /* Order blocks ahead of the end of the file: a write that must allocate blocks itself
+             * waits while a sync allocates others. */
+            uint64_t end = journal->length + journal->partial, ahead = end;
+            if (ahead < AHEAD_LEAST) ahead = AHEAD_LEAST;
+            if (ahead > AHEAD_MOST) ahead = AHEAD_MOST;
+            if (journal->allocated < end + ahead / 2) {
+                journal->allocated = end + ahead;
+                syncer_allocate(journal->syncer, journal->fd, end, ahead);
+            }
+            /* Begin to write full pages to the medium long before the sync of each second, which
+             * then has little left to do (journal.h). The last page is not full: it is left out,
+             * because it would be written twice. */
+            uint64_t full = end / PAGE * PAGE;
+            if (journal->mode == JOURNAL_SYNC_EVERY_SECOND && full >= journal->begun + WRITE_BACK) {
+                syncer_write_back(journal->syncer, journal->fd, journal->begun,
+                                  full - journal->begun);
+                journal->begun = full;
+            }
         }
     }
     /* Drop records that are not needed, because the next base will contain their changes. */

@@ -441,19 +441,6 @@ static enum manifest_found find_journal(struct persist *persist, char why[MANIFE
     return data_folder_find_journal(persist->w.conf, rewrite_manifest(persist->rewrite), why);
 }
 
-/* Finds the files of an earlier journal, so that new files get other names. */
-static bool find_earlier_files(struct persist *persist)
-{
-    char why[MANIFEST_WHY_MAX];
-    rewrite_await(persist->rewrite);
-    if (rewrite_manifest(persist->rewrite)->count > 0 ||
-        rewrite_state(persist->rewrite) == REWRITE_TRIED)
-        return true;
-    if (find_journal(persist, why) != MANIFEST_BAD) return true;
-    log_line(LOG_WARNING, "Can't start the journal: %s", why);
-    return false;
-}
-
 static bool own_folder(struct persist *persist)
 {
     if (persist->folder >= 0) return true;
@@ -508,7 +495,15 @@ bool persist_configure(struct persist *persist)
                  conf->dir);
         return false;
     }
-    if (!find_earlier_files(persist)) return false;
+    /* Find the files of an earlier journal, so that new files get other names. */
+    char why[MANIFEST_WHY_MAX];
+    rewrite_await(persist->rewrite);
+    if (rewrite_manifest(persist->rewrite)->count == 0 &&
+        rewrite_state(persist->rewrite) != REWRITE_TRIED &&
+        find_journal(persist, why) == MANIFEST_BAD) {
+        log_line(LOG_WARNING, "Can't start the journal: %s", why);
+        return false;
+    }
     int error = rewrite_end_try(persist->rewrite);
     if (error == 0) error = new_journal(persist);
     if (error != 0) {

@@ -215,23 +215,6 @@ static bool begin_gathered(struct effect_writer *writer, const struct effect_for
     return true;
 }
 
-static void add_element(struct effect_writer *writer, const struct effect *effect)
-{
-    if (!writer->is_gathered) { /* take back the command of the first effect */
-        const struct effect_layout *alone = &writer->alone;
-        writer->head = (size_t)(alone->head_end - alone->head);
-        memcpy(writer->text, alone->head, writer->head);
-        memcpy(writer->text + writer->head, alone->elements,
-               (size_t)(alone->elements_end - alone->elements));
-        keep_texts(&writer->run.first, &writer->run.form->head, writer->text);
-        outbuf_retract(writer->out, (size_t)(alone->end - alone->start));
-        writer->is_gathered = true;
-    }
-    char *to = writer->text + writer->run.len;
-    writer->run.len = (size_t)(print_words(to, &writer->run.form->element, effect) - writer->text);
-    writer->run.count++;
-}
-
 /* Writes the run. Separate from effect_writer_end, which usually finds no run to end: without this
  * function inside it, it saves no registers. */
 static void end_run(struct effect_writer *writer)
@@ -282,11 +265,24 @@ __attribute__((noinline)) static void put_other(struct effect_writer *writer,
                                                 const struct effect *effect)
 {
     const struct effect_form *form = effect_form_of(effect);
-    if (writer->run.form == form && continues_run(&writer->run, form, effect)) {
-        add_element(writer, effect);
+    struct effect_run *run = &writer->run;
+    if (run->form == form && continues_run(run, form, effect)) {
+        if (!writer->is_gathered) { /* take back the command of the first effect */
+            const struct effect_layout *alone = &writer->alone;
+            writer->head = (size_t)(alone->head_end - alone->head);
+            memcpy(writer->text, alone->head, writer->head);
+            memcpy(writer->text + writer->head, alone->elements,
+                   (size_t)(alone->elements_end - alone->elements));
+            keep_texts(&run->first, &form->head, writer->text);
+            outbuf_retract(writer->out, (size_t)(alone->end - alone->start));
+            writer->is_gathered = true;
+        }
+        char *to = writer->text + run->len;
+        run->len = (size_t)(print_words(to, &form->element, effect) - writer->text);
+        run->count++;
         return;
     }
-    if (writer->run.form != NULL || !fits_database(writer, effect)) {
+    if (run->form != NULL || !fits_database(writer, effect)) {
         effect_writer_end(writer);
         if (!fits_database(writer, effect)) {
             const struct effect change = { .kind = EFFECT_NONE, .db = effect->db };
