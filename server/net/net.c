@@ -90,29 +90,6 @@ static void set_int(int fd, int level, int name, int64_t value)
     (void)setsockopt(fd, level, name, &as_int, sizeof(as_int));
 }
 
-static void take_connection(const struct listener *listener, int fd,
-                            const struct sockaddr_storage *from)
-{
-    const struct net *net = listener->net;
-    char peer[PEER_SIZE], local[PEER_SIZE];
-    struct sockaddr_storage here = { 0 };
-    socklen_t size = sizeof(here);
-    name_address(listener, from, peer, sizeof(peer));
-    getsockname(fd, (struct sockaddr *)&here, &size);
-    name_address(listener, &here, local, sizeof(local));
-    int64_t keepalive = net->conf->tcp_keepalive;
-    if (listener->port != PORT_UNIX) set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-    if (listener->port != PORT_UNIX && keepalive != 0) {
-        /* The intervals of Redis: a first probe after tcp-keepalive seconds of silence, then three
-         * probes at a third of that interval. */
-        set_int(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-        set_int(fd, IPPROTO_TCP, TCP_KEEPIDLE, keepalive);
-        set_int(fd, IPPROTO_TCP, TCP_KEEPINTVL, keepalive < 3 ? 1 : keepalive / 3);
-        set_int(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
-    }
-    clients_accept(net->clients, fd, peer, local, listener->port);
-}
-
 static void want_all(struct net *net, unsigned want)
 {
     for (int i = 0; i < MAX_LISTENERS; i++)
@@ -145,21 +122,35 @@ static void pause_accepting(struct net *net)
 static void accept_ready(void *ctx, unsigned what)
 {
     (void)what;
-    struct listener *listener = ctx;
+    const struct listener *listener = ctx;
+    struct net *net = listener->net;
     for (int i = 0; i < ACCEPTS_PER_TURN; i++) {
-        struct sockaddr_storage from = { 0 };
-        socklen_t size = sizeof(from);
+        struct sockaddr_storage from = { 0 }, here = { 0 };
+        socklen_t size = sizeof(from), here_size = sizeof(here);
         int fd =
             accept4(listener->fd, (struct sockaddr *)&from, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        if (fd >= 0) {
-            take_connection(listener, fd, &from);
-        } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-            pause_accepting(listener->net);
-            return;
-        } else if (errno == EAGAIN) {
+        if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
+            pause_accepting(net);
             return;
         }
-        /* Any other error means that this peer has disconnected: accept the next. */
+        if (fd < 0 && errno == EAGAIN) return;
+        if (fd < 0) continue; /* this peer has disconnected already: accept the next */
+
+        char peer[PEER_SIZE], local[PEER_SIZE];
+        name_address(listener, &from, peer, sizeof(peer));
+        getsockname(fd, (struct sockaddr *)&here, &here_size);
+        name_address(listener, &here, local, sizeof(local));
+        int64_t keepalive = net->conf->tcp_keepalive;
+        if (listener->port != PORT_UNIX) set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+        if (listener->port != PORT_UNIX && keepalive != 0) {
+            /* The intervals of Redis: a first probe after tcp-keepalive seconds of silence, then
+             * three probes at a third of that interval. */
+            set_int(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+            set_int(fd, IPPROTO_TCP, TCP_KEEPIDLE, keepalive);
+            set_int(fd, IPPROTO_TCP, TCP_KEEPINTVL, keepalive < 3 ? 1 : keepalive / 3);
+            set_int(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
+        }
+        clients_accept(net->clients, fd, peer, local, listener->port);
     }
 }
 
@@ -230,21 +221,6 @@ static int64_t port_of(const struct net *net, enum client_port kind)
     return kind == PORT_TLS ? net->conf->tls_port : net->conf->port;
 }
 
-/* Does a listener exist that net_update can keep for this word of bind? Clears its mark `stays`, so
- * that a second, equal word does not match the same listener. */
-static bool has_listener(struct net *net, const char *host, enum client_port kind)
-{
-    for (int i = 0; i < MAX_LISTENERS; i++) {
-        struct listener *listener = &net->listeners[i];
-        if (!listener->stays || listener->port != kind || listener->number != port_of(net, kind) ||
-            strcmp(listener->host, host) != 0)
-            continue;
-        listener->stays = false;
-        return true;
-    }
-    return false;
-}
-
 /* Listens on the first address of a host that works. On failure returns -1, with the error of
  * getaddrinfo in `rc` or, if that is 0, errno and the failed call in `step`. */
 static int listen_at_host(const struct net *net, const char *node, uint16_t number,
@@ -284,7 +260,16 @@ static bool listen_tcp(struct net *net, const char *word, enum client_port kind,
     const char *host = word + optional;
     const char *node = strcmp(host, "*") == 0 ? "0.0.0.0" : strcmp(host, "::*") == 0 ? "::" : host;
     uint16_t port = (uint16_t)port_of(net, kind);
-    if (has_listener(net, host, kind)) return true;
+    /* Keep a listener that net_update has found for this word. Clear its mark, so that a second,
+     * equal word does not match it too. */
+    for (int i = 0; i < MAX_LISTENERS; i++) {
+        struct listener *listener = &net->listeners[i];
+        if (!listener->stays || listener->port != kind || listener->number != port_of(net, kind) ||
+            strcmp(listener->host, host) != 0)
+            continue;
+        listener->stays = false;
+        return true;
+    }
     const char *step = "socket";
     int rc = 0, fd = listen_at_host(net, node, port, &step, &rc), error = errno;
     if (rc != 0)
@@ -333,19 +318,6 @@ static bool listen_all_tcp(struct net *net, enum client_port kind, const struct 
     return fail_open(why, "bind: address is too long (%zu characters)", strcspn(rest, " "));
 }
 
-/* Removes the socket file of a daemon that was killed: such a socket refuses connections. A socket
- * in use, or a file of another kind, stays, and bind() then reports the error. */
-static void remove_stale(const struct sockaddr_un *address)
-{
-    struct stat there;
-    if (lstat(address->sun_path, &there) != 0 || !S_ISSOCK(there.st_mode)) return;
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd < 0) return;
-    int rc = connect(fd, (const struct sockaddr *)address, sizeof(*address));
-    if (rc < 0 && errno == ECONNREFUSED) unlink(address->sun_path);
-    close(fd);
-}
-
 static bool listen_unix(struct net *net, const struct reason *why)
 {
     const char *path = net->conf->unixsocket;
@@ -356,7 +328,16 @@ static bool listen_unix(struct net *net, const struct reason *why)
         return fail_open(why, "Failed opening Unix socket: %s: path longer than %zu bytes", path,
                          sizeof(address.sun_path) - 1);
     memcpy(address.sun_path, path, size);
-    remove_stale(&address);
+    /* Remove the socket file of a daemon that was killed: such a socket refuses connections. A
+     * socket in use, or a file of another kind, stays, and bind() then reports the error. */
+    struct stat there;
+    bool is_socket = lstat(path, &there) == 0 && S_ISSOCK(there.st_mode);
+    int probe = is_socket ? socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0) : -1;
+    if (probe >= 0) {
+        int rc = connect(probe, (const struct sockaddr *)&address, sizeof(address));
+        if (rc < 0 && errno == ECONNREFUSED) unlink(path);
+        close(probe);
+    }
     const char *step, *group = net->conf->unixsocketgroup;
     const struct group *owner = group[0] != '\0' ? getgrnam(group) : NULL;
     if (group[0] != '\0' && owner == NULL)
