@@ -204,16 +204,6 @@ static void refuse_client(struct client *client, struct bytes why)
     all->refusals_unlogged = 0;
 }
 
-/* Closes a client that begins a TLS handshake on a port without TLS, and returns true if it did. */
-static bool refuse_tls(struct client *client, const char *data, size_t len)
-{
-    if (data[0] != TLS_FIRST_BYTE || len < 3 || data[1] != 3) return false;
-    if (transport_is_encrypted(&client->transport) || !requests_are_first(&client->requests))
-        return false;
-    refuse_client(client, LIT("it speaks TLS, but this port does not. TLS needs tls-port"));
-    return true;
-}
-
 static void read_input(struct client *client)
 {
     struct requests_room room = { .kind = ROOM_NONE };
@@ -224,8 +214,15 @@ static void read_input(struct client *client)
         if (got > 0) {
             requests_touch(&client->requests);
             client->all->w.stats->bytes_in += (size_t)got;
-            bool refused = room.kind == ROOM_SHARED && refuse_tls(client, room.data, (size_t)got);
-            if (!refused) requests_got(&client->requests, &room, (size_t)got);
+            bool is_handshake = room.kind == ROOM_SHARED && room.data[0] == TLS_FIRST_BYTE &&
+                                got >= 3 && room.data[1] == 3 &&
+                                !transport_is_encrypted(&client->transport) &&
+                                requests_are_first(&client->requests);
+            if (is_handshake)
+                refuse_client(client,
+                              LIT("it speaks TLS, but this port does not. TLS needs tls-port"));
+            else
+                requests_got(&client->requests, &room, (size_t)got);
         } else if (got == 0) {
             /* Requests that arrived before the end of file are still answered. */
             session_close(&client->session); /* the reply to a waiting client could not be sent */
@@ -540,46 +537,36 @@ static ssize_t send_chunks(struct client *client, const struct iovec *chunks, in
     return sent;
 }
 
-/* Sends at most WRITE_MOST bytes. Returns false if the connection is broken. */
-static bool send_replies(struct client *client)
-{
-    struct iovec chunks[WRITE_CHUNKS];
-    if (client->out.len > client->out_peak) client->out_peak = client->out.len;
-    int count = outbuf_peek(&client->out, chunks, WRITE_CHUNKS), used = 0;
-    for (size_t left = WRITE_MOST; used < count && left > 0; used++) {
-        if (chunks[used].iov_len > left) chunks[used].iov_len = left;
-        left -= chunks[used].iov_len;
-    }
-    ssize_t sent = send_chunks(client, chunks, used);
-    if (sent < 0) return false;
-    client->all->w.stats->bytes_out += (uint64_t)sent;
-    if (sent > 0) outbuf_consume(&client->out, (size_t)sent);
-    return true;
-}
-
-/* Sends bytes of the source, once per turn. Returns false if the connection is broken. */
-static bool send_from_source(struct client *client)
-{
-    struct iovec chunks[WRITE_CHUNKS];
-    const struct client_source *source = client->source;
-    int count = source->peek(source->ctx, chunks, WRITE_CHUNKS);
-    if (count == 0) return true;
-    ssize_t sent = send_chunks(client, chunks, count);
-    if (sent < 0) return false;
-    client->all->w.stats->repl_bytes_out += (uint64_t)sent;
-    if (sent > 0) source->sent(source->ctx, (size_t)sent);
-    return true;
-}
-
-/* Sends as much output as the socket takes. The client may be doomed afterwards. */
+/* Writes at most WRITE_MOST bytes of replies. If no reply is left, also writes bytes of the source,
+ * once. The client may be doomed afterwards. */
 static void send_output(struct client *client)
 {
-    if (client->out.len > 0 && !send_replies(client)) return;
-    if (client->out.len == 0 && client->source != NULL && !send_from_source(client)) return;
-    struct iovec chunk;
+    struct iovec chunks[WRITE_CHUNKS];
     const struct client_source *source = client->source;
+    if (client->out.len > 0) {
+        if (client->out.len > client->out_peak) client->out_peak = client->out.len;
+        int count = outbuf_peek(&client->out, chunks, WRITE_CHUNKS), used = 0;
+        for (size_t left = WRITE_MOST; used < count && left > 0; used++) {
+            if (chunks[used].iov_len > left) chunks[used].iov_len = left;
+            left -= chunks[used].iov_len;
+        }
+        ssize_t sent = send_chunks(client, chunks, used);
+        if (sent < 0) return;
+        client->all->w.stats->bytes_out += (uint64_t)sent;
+        if (sent > 0) outbuf_consume(&client->out, (size_t)sent);
+    }
+    int count = client->out.len == 0 && source != NULL
+                    ? source->peek(source->ctx, chunks, WRITE_CHUNKS)
+                    : 0;
+    if (count > 0) {
+        ssize_t sent = send_chunks(client, chunks, count);
+        if (sent < 0) return;
+        client->all->w.stats->repl_bytes_out += (uint64_t)sent;
+        if (sent > 0) source->sent(source->ctx, (size_t)sent);
+    }
+
     bool blocked =
-        client->out.len > 0 || (source != NULL && source->peek(source->ctx, &chunk, 1) > 0);
+        client->out.len > 0 || (source != NULL && source->peek(source->ctx, chunks, 1) > 0);
     /* Ask even if `blocked` is set already: an I/O thread may have accepted all bytes without
      * having sent them, and it calls `writable` for that only if transport_is_flushed has asked. */
     if (blocked || client->session.state == SESSION_CLOSING)
@@ -763,35 +750,30 @@ void clients_source_ready(struct session *session)
     TAILQ_INSERT_HEAD(&client->all->output[OUTPUT_TO_WRITE], client, same_output);
 }
 
-/* --- limits --- */
-
-static void check_idle(struct client *client, int64_t now)
-{
-    int64_t timeout = client->all->w.conf->timeout;
-    if (client->source != NULL || client->session.monitoring) return;
-    if (timeout == 0 || (now - requests_active_usec(&client->requests)) / USEC <= timeout) return;
-    if (session_subscriptions(&client->session) > 0 || requests_are_busy(&client->requests)) return;
-    if (session_is_blocked(&client->session)) return;
-    log_line(LOG_VERBOSE, "Client %s closed: idle for longer than timeout",
-             label_of(&client->session).text);
-    doom(client);
-}
-
 void clients_housekeeping(struct clients *all)
 {
-    int64_t now = clock_mono_usec();
+    int64_t now = clock_mono_usec(), timeout = all->w.conf->timeout;
     /* For a part of a large argument, or of a TLS handshake, the clock is not read. */
     all_requests_set_time(all->requests, now);
     size_t left = all->count < CHECKED_PER_SECOND ? all->count : CHECKED_PER_SECOND;
     struct client *client = all->next_checked;
     for (; left > 0; left--) {
         if (client == NULL) client = TAILQ_FIRST(&all->by_age);
+        const struct session *session = &client->session;
         requests_note_peak(&client->requests);
         if (client->out.len > 0 && !requests_are_busy(&client->requests))
             limits_check_output(&client->limits);
         if (!is_doomed(client))
             transport_check_handshake(&client->transport, now - client->born_usec);
-        if (!is_doomed(client)) check_idle(client, now);
+        bool is_idle =
+            timeout != 0 && (now - requests_active_usec(&client->requests)) / USEC > timeout &&
+            client->source == NULL && !session->monitoring && session_subscriptions(session) == 0 &&
+            !requests_are_busy(&client->requests) && !session_is_blocked(session);
+        if (is_idle && !is_doomed(client)) {
+            log_line(LOG_VERBOSE, "Client %s closed: idle for longer than timeout",
+                     label_of(session).text);
+            doom(client);
+        }
         client->out_peak = client->out.len;
         client = TAILQ_NEXT(client, by_age);
     }
