@@ -263,37 +263,32 @@ static bool has_shared_room(const struct all_requests *all)
     return all->scratch_used + READ_SIZE <= SCRATCH;
 }
 
-static struct requests_room big_room(struct requests *requests, size_t wants)
-{
-    struct input *input = &requests->input;
-    if (!input_lift(input, &requests->reader, wants)) {
-        close_for_memory(requests, input_len(input) - requests->reader.parsed + wants);
-        return (struct requests_room){ ROOM_NONE, NULL, 0 };
-    }
-    size_t big = input_big_wants(input);
-    if (big > 0) {
-        limits_count(requests->limits);
-        return (struct requests_room){ ROOM_BIG, input_big_room(input),
-                                       big < BIG_READ ? big : BIG_READ };
-    }
-    size_t most = wants < BIG_READ ? wants : BIG_READ;
-    if (!reserve(requests, most, wants)) return (struct requests_room){ ROOM_NONE, NULL, 0 };
-    return (struct requests_room){ ROOM_INPUT, input_data(input) + input_len(input), most };
-}
-
 struct requests_room requests_room(struct requests *requests)
 {
+    static const struct requests_room none = { ROOM_NONE, NULL, 0 };
     struct input *input = &requests->input;
     /* Bytes that already wait to run come first. The socket stays readable, so the loop reports it
      * again in a later turn. */
-    if (requests->state >= REQUESTS_TO_RUN) return (struct requests_room){ ROOM_NONE, NULL, 0 };
+    if (requests->state >= REQUESTS_TO_RUN) return none;
     struct all_requests *all = requests->all;
     size_t wants = resp_reader_wants(&requests->reader, input_len(input));
     size_t big = input_big_wants(input);
+    if (big == 0 && wants > READ_SIZE) {
+        if (!input_lift(input, &requests->reader, wants)) {
+            close_for_memory(requests, input_len(input) - requests->reader.parsed + wants);
+            return none;
+        }
+        big = input_big_wants(input);
+        if (big == 0) {
+            size_t most = wants < BIG_READ ? wants : BIG_READ;
+            if (!reserve(requests, most, wants)) return none;
+            return (struct requests_room){ ROOM_INPUT, input_data(input) + input_len(input), most };
+        }
+        limits_count(requests->limits);
+    }
     if (big > 0)
         return (struct requests_room){ ROOM_BIG, input_big_room(input),
                                        big < BIG_READ ? big : BIG_READ };
-    if (wants > READ_SIZE) return big_room(requests, wants);
 
     /* Read into the turn's buffer, behind bytes whose requests have not run yet. If the buffer is
      * full, list the connection, to be read at the end of the turn, after the requests in the
@@ -301,7 +296,7 @@ struct requests_room requests_room(struct requests *requests)
      * script among them may need turns of the loop. */
     if (!has_shared_room(all)) {
         if (requests->state == REQUESTS_REST) enter(requests, REQUESTS_TO_READ);
-        return (struct requests_room){ ROOM_NONE, NULL, 0 };
+        return none;
     }
     size_t size = limits_is_anon(requests->limits) ? ANON_READ : READ_SIZE;
     return (struct requests_room){ ROOM_SHARED, all->scratch + all->scratch_used, size };
@@ -355,19 +350,6 @@ static const char *arrived_at(const struct requests *requests, size_t offset)
     return data + offset;
 }
 
-/* Tries the previous request's command first, because pipelines often repeat one command. */
-static struct command_ref command_of(struct all_requests *all, int argc, const struct bytes *argv)
-{
-    const struct window *window = &all->window;
-    if (window->count > 0) {
-        const struct request *before = &window->all[window->count - 1];
-        bool alone = before->command.row != NULL && before->command.row->subcommands == NULL &&
-                     before->command.parent == NULL;
-        if (alone && bytes_equal(window->argv[before->first], argv[0])) return before->command;
-    }
-    return commands_match(all->w.engine->commands, argc, argv);
-}
-
 /* Adds the request that was just read to the window. */
 static void take_request(struct requests *requests)
 {
@@ -391,7 +373,15 @@ static void take_request(struct requests *requests)
     *request = (struct request){
         .from = requests, .end = arrival->parsed, .argc = reader->argc, .first = window->args
     };
-    if (reader->argc > 0) request->command = command_of(all, reader->argc, argv);
+    if (reader->argc > 0) {
+        /* Try the previous request's command first: pipelines often repeat one command. */
+        const struct request *before = window->count > 0 ? request - 1 : NULL;
+        bool repeats = before != NULL && before->command.row != NULL &&
+                       before->command.row->subcommands == NULL && before->command.parent == NULL &&
+                       bytes_equal(window->argv[before->first], argv[0]);
+        request->command =
+            repeats ? before->command : commands_match(all->w.engine->commands, reader->argc, argv);
+    }
     window->count++;
     window->args += (size_t)reader->argc;
     /* Parse no further request of this connection until these have run, for two reasons: an AUTH
@@ -500,28 +490,6 @@ static void tick(struct all_requests *all)
     observe_turn(all->w.engine->observer, all->usec);
 }
 
-static void run_request(const struct window *window, const struct request *request)
-{
-    struct requests *requests = request->from;
-    struct all_requests *all = requests->all;
-    if (request->argc > 0) {
-        bool done = engine_request(all->w.engine, requests->session, request->command,
-                                   request->argc, window->argv + request->first);
-        limits_count(requests->limits);
-        if (!done) {
-            /* Parse it again later: when the session serves again, or when the pause ends. */
-            if (!may_run(requests)) return;
-            all->paused_count++;
-            TAILQ_INSERT_TAIL(&all->paused, requests, paused);
-            all->w.owner.pause(requests->session);
-            return;
-        }
-    }
-    requests->arrival.used = request->end;
-    if (replies_of(requests)->len > OUTPUT_CHECK_BYTES || replies_of(requests)->lost)
-        limits_check_unread(requests->limits);
-}
-
 void requests_forget_pause(struct requests *requests)
 {
     requests->all->paused_count--;
@@ -533,7 +501,8 @@ static void run_window(struct all_requests *all)
     const struct observer *observer = all->w.engine->observer;
     const struct requests *before = NULL;
     for (unsigned i = 0; i < all->window.count; i++) {
-        struct requests *requests = all->window.all[i].from;
+        const struct request *request = &all->window.all[i];
+        struct requests *requests = request->from;
         if (requests == NULL) continue;
         all->window.running = i;
         all->number += all->suspended == NULL;
@@ -541,7 +510,20 @@ static void run_window(struct all_requests *all)
         before = requests;
         if (may_run(requests)) {
             lookahead_remember(&all->window.prefetches[i]);
-            run_request(&all->window, &all->window.all[i]);
+            bool done = request->argc == 0 ||
+                        engine_request(all->w.engine, requests->session, request->command,
+                                       request->argc, all->window.argv + request->first);
+            if (request->argc > 0) limits_count(requests->limits);
+            if (done) {
+                requests->arrival.used = request->end;
+                if (replies_of(requests)->len > OUTPUT_CHECK_BYTES || replies_of(requests)->lost)
+                    limits_check_unread(requests->limits);
+            } else if (may_run(requests)) {
+                /* Parse it again when the pause ends. */
+                all->paused_count++;
+                TAILQ_INSERT_TAIL(&all->paused, requests, paused);
+                all->w.owner.pause(requests->session);
+            }
             lookahead_forget();
         }
         if (!may_run(requests)) {
@@ -709,7 +691,6 @@ struct requests_usage requests_usage(const struct requests *requests)
             arguments += window->argv[request->first + (size_t)i].len;
     }
     return (struct requests_usage){
-        .memory = requests_bytes(requests),
         .used = input_total(input) + bytes_being_run(requests),
         .free = input_capacity(input) - input_len(input),
         .arguments = arguments,

@@ -149,7 +149,6 @@ void requests_touch(struct requests *requests); /* the connection is active */
 int64_t requests_active_usec(const struct requests *requests);
 
 struct requests_usage {
-    size_t memory;
     size_t used, free; /* bytes of unanswered input; free room behind them */
     size_t arguments;  /* bytes of the arguments of its running request */
 };
