@@ -144,26 +144,6 @@ static enum shaken refuse_step(char why[HANDSHAKE_WHY], const char *text)
     return SHAKEN_REFUSED;
 }
 
-/* Looks at the first TLS record without reading it. Returns SHAKEN_DONE once the record has arrived
- * whole. */
-static enum shaken check_first_record(int fd, char why[HANDSHAKE_WHY])
-{
-    unsigned char head[RECORD_HEAD];
-    int waiting = 0;
-    ssize_t got = recv(fd, head, sizeof(head), MSG_PEEK);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return SHAKEN_WAITS;
-    if (got <= 0) return SHAKEN_CLOSED;
-    int record = got < RECORD_HEAD ? RECORD_HEAD : RECORD_HEAD + (head[3] << 8 | head[4]);
-    if (head[0] != FIRST_BYTE || record > RECORD_HEAD + RECORD_MOST)
-        return refuse_step(why, "it does not speak TLS, which tls-port requires (redis-cli --tls)");
-    bool whole = ioctl(fd, FIONREAD, &waiting) == 0 && waiting >= record;
-    /* Until the record is complete, make the socket readable only when all of it has arrived.
-     * Otherwise a partial record would start one turn after another. */
-    int bytes = whole ? 1 : record;
-    (void)setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof(bytes));
-    return whole && got == RECORD_HEAD ? SHAKEN_DONE : SHAKEN_WAITS;
-}
-
 enum shaken handshake_step(struct handshakes *handshakes, struct handshake *handshake,
                            struct tls *tls, int fd, struct tls_connection **conn,
                            char why[HANDSHAKE_WHY])
@@ -173,8 +153,24 @@ enum shaken handshake_step(struct handshakes *handshakes, struct handshake *hand
         /* Check this only before the first step: at the end of the handshake a client may
          * legitimately have sent its last requests and closed its side. */
         if (socket_polls(fd, POLLRDHUP)) return refuse_step(why, ended);
-        enum shaken first = check_first_record(fd, why);
-        if (first != SHAKEN_DONE) return first;
+
+        /* Look at the first TLS record without reading it. */
+        unsigned char head[RECORD_HEAD];
+        int waiting = 0;
+        ssize_t got = recv(fd, head, sizeof(head), MSG_PEEK);
+        if (got < 0 && (errno == EAGAIN || errno == EINTR)) return SHAKEN_WAITS;
+        if (got <= 0) return SHAKEN_CLOSED;
+        int record = got < RECORD_HEAD ? RECORD_HEAD : RECORD_HEAD + (head[3] << 8 | head[4]);
+        if (head[0] != FIRST_BYTE || record > RECORD_HEAD + RECORD_MOST)
+            return refuse_step(why,
+                               "it does not speak TLS, which tls-port requires (redis-cli --tls)");
+        bool whole = ioctl(fd, FIONREAD, &waiting) == 0 && waiting >= record;
+        /* Until the record is complete, make the socket readable only when all of it has arrived.
+         * Otherwise a partial record would start one turn after another. */
+        int bytes = whole ? 1 : record;
+        (void)setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof(bytes));
+        if (!whole || got < RECORD_HEAD) return SHAKEN_WAITS;
+
         *conn = tls_open(tls, fd);
         if (*conn == NULL) return refuse_step(why, "out of memory for TLS");
         handshake->begun = true;

@@ -217,17 +217,6 @@ static void note_sent(struct served *socket, size_t len)
         post(socket, IO_WRITABLE);
 }
 
-static void send_order(struct served *socket, const char *data, size_t len)
-{
-    size_t sent = 0;
-    if (socket->unsent.len == 0 && !socket->broken) sent = send_bytes(socket, data, len);
-    if (!socket->broken && sent < len && !keep_unsent(socket, data + sent, len - sent))
-        lose(socket, "out of memory");
-    note_sent(socket, socket->broken ? len : sent);
-    count_bytes(socket);
-    watch(socket);
-}
-
 /* Returns how many bytes may be read now. */
 static size_t room_to_read(const struct served *socket)
 {
@@ -333,16 +322,26 @@ static void take_orders(struct io_thread *thread)
 {
     const struct io_order *order;
     char forgotten[FORGOTTEN];
-    size_t len;
-    while ((order = byte_ring_take(thread->link->orders, &len)) != NULL) {
+    size_t size;
+    while ((order = byte_ring_take(thread->link->orders, &size)) != NULL) {
         struct served *socket = order->socket;
+        size_t len = size - sizeof(*order), sent = 0;
         switch (order->kind) {
         case ORDER_ADD:
             TAILQ_INSERT_TAIL(&thread->sockets, socket, same_thread);
             if (socket->tls != NULL) thread->handshakes = thread->lanes;
             watch(socket);
             break;
-        case ORDER_SEND: send_order(socket, order->bytes, len - sizeof(*order)); break;
+        case ORDER_SEND:
+            if (socket->unsent.len == 0 && !socket->broken)
+                sent = send_bytes(socket, order->bytes, len);
+            if (!socket->broken && sent < len &&
+                !keep_unsent(socket, order->bytes + sent, len - sent))
+                lose(socket, "out of memory");
+            note_sent(socket, socket->broken ? len : sent);
+            count_bytes(socket);
+            watch(socket);
+            break;
         case ORDER_SHUT:
             if (socket->connection != NULL) tls_close_notify(socket->connection);
             shutdown(socket->fd, SHUT_WR);
@@ -406,28 +405,11 @@ static void socket_ready(struct served *socket, unsigned events)
     watch(socket);
 }
 
-/* Shows the main thread what happened in this turn, and waits for events. */
-static void wait_for_events(struct io_thread *thread, bool sleeps)
-{
-    atomic_bool *main_asleep = thread->link->main_asleep;
-    if (byte_ring_publish(thread->link->news) && atomic_load(main_asleep) &&
-        atomic_exchange(main_asleep, false))
-        thread_wake(thread->link->main_wake);
-
-    struct epoll_event events[EVENTS];
-    int count = epoll_wait(thread->epoll, events, EVENTS, sleeps ? -1 : 0);
-    atomic_store_explicit(&thread->link->asleep, false, memory_order_relaxed);
-    for (int i = 0; i < count; i++) {
-        if (events[i].data.ptr != NULL)
-            socket_ready(events[i].data.ptr, events[i].events);
-        else
-            thread_woken(thread->link->wake);
-    }
-}
-
 static void *run(void *ctx)
 {
     struct io_thread *thread = ctx;
+    struct io_link *link = thread->link;
+    struct epoll_event events[EVENTS];
     while (!thread->stops) {
         take_orders(thread);
         if (any_shakes(thread)) {
@@ -439,7 +421,19 @@ static void *run(void *ctx)
         send_posted(thread);
         read_listed(thread);
         bool sleeps = !thread->stops && may_sleep(thread);
-        wait_for_events(thread, sleeps);
+
+        /* Show the main thread what happened in this turn, and wait for events. */
+        if (byte_ring_publish(link->news) && atomic_load(link->main_asleep) &&
+            atomic_exchange(link->main_asleep, false))
+            thread_wake(link->main_wake);
+        int count = epoll_wait(thread->epoll, events, EVENTS, sleeps ? -1 : 0);
+        atomic_store_explicit(&link->asleep, false, memory_order_relaxed);
+        for (int i = 0; i < count; i++) {
+            if (events[i].data.ptr != NULL)
+                socket_ready(events[i].data.ptr, events[i].events);
+            else
+                thread_woken(link->wake);
+        }
     }
     struct served *socket;
     while ((socket = TAILQ_FIRST(&thread->sockets)) != NULL)

@@ -182,18 +182,6 @@ bool io_socket_is_flushed(struct io_socket *socket)
     return socket->written == atomic_load(&socket->served.told.sent);
 }
 
-/* Returns how many of `wanted` bytes one order may carry. */
-static size_t room_for(struct io_socket *socket, size_t wanted)
-{
-    uint64_t before = unsent(socket);
-    bool anonymous = atomic_load_explicit(&socket->served.asked.anonymous, memory_order_relaxed);
-    size_t most = anonymous ? IO_ANON_UNSENT : IO_UNSENT;
-    if (before >= most && io_socket_is_flushed(socket)) before = 0;
-    size_t room = before < most ? most - (size_t)before : 0;
-    if (room > IO_ORDER_MOST) room = IO_ORDER_MOST;
-    return wanted < room ? wanted : room;
-}
-
 ssize_t io_socket_write(struct io_socket *socket, const struct iovec *chunks, int count)
 {
     struct side *side = socket->side;
@@ -201,7 +189,13 @@ ssize_t io_socket_write(struct io_socket *socket, const struct iovec *chunks, in
     size_t wanted = 0;
     for (int i = 0; i < count; i++)
         wanted += chunks[i].iov_len;
-    size_t len = room_for(socket, wanted);
+    uint64_t before = unsent(socket);
+    bool anonymous = atomic_load_explicit(&socket->served.asked.anonymous, memory_order_relaxed);
+    size_t most = anonymous ? IO_ANON_UNSENT : IO_UNSENT;
+    if (before >= most && io_socket_is_flushed(socket)) before = 0;
+    size_t len = before < most ? most - (size_t)before : 0;
+    if (len > IO_ORDER_MOST) len = IO_ORDER_MOST;
+    if (len > wanted) len = wanted;
     struct io_order *order = NULL;
     if (len > 0) {
         order = byte_ring_reserve(orders, sizeof(*order) + len);

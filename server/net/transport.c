@@ -97,41 +97,38 @@ struct threaded {
     int error; /* how the input ended: an errno, or 0 */
 };
 
-/* Lets the owner read the bytes in place, and copies the rest to `kept`. */
-static void take_bytes(struct transport *transport, struct bytes bytes)
-{
-    struct threaded *threaded = transport->threaded;
-    if (threaded->kept.len == 0) {
-        threaded->arriving = bytes;
-        transport->all->owner.readable(transport);
-        bytes = threaded->arriving;
-        threaded->arriving = (struct bytes){ .len = 0 };
-    }
-    if (bytes.len == 0) return;
-    outbuf_append(&threaded->kept, bytes.data, bytes.len);
-    transport->all->owner.grown(transport);
-    transport_read_on(transport);
-}
-
 static void happened(void *ctx, const struct io_news *news)
 {
     struct transport *transport = ctx;
     const struct transport_owner *owner = &transport->all->owner;
+    struct threaded *threaded = transport->threaded;
+    struct bytes bytes = news->bytes;
     if (owner->has_ended(transport)) return;
     switch (news->event) {
-    case IO_BYTES: take_bytes(transport, news->bytes); break;
+    case IO_BYTES:
+        if (threaded->kept.len == 0) {
+            threaded->arriving = bytes;
+            owner->readable(transport);
+            bytes = threaded->arriving;
+            threaded->arriving = (struct bytes){ .len = 0 };
+        }
+        if (bytes.len == 0) break;
+        outbuf_append(&threaded->kept, bytes.data, bytes.len);
+        owner->grown(transport);
+        transport_read_on(transport);
+        break;
     case IO_END:
-        transport->threaded->ended = true;
-        transport->threaded->error = news->error;
+        threaded->ended = true;
+        threaded->error = news->error;
         owner->readable(transport);
         break;
     case IO_WRITABLE: owner->writable(transport); break;
     case IO_SHAKEN:
         transport->shakes = false;
-        owner->shaken(transport, news->bytes);
+        owner->shaken(transport, bytes);
         break;
-    case IO_REFUSED: owner->refused(transport, news->bytes); break;
-    case IO_BROKEN: owner->lost(transport, news->bytes); break;
+    case IO_REFUSED: owner->refused(transport, bytes); break;
+    case IO_BROKEN: owner->lost(transport, bytes); break;
     case IO_CLOSED:
     case IO_ROOM: break; /* for io_threads only */
     }
@@ -235,33 +232,7 @@ static bool is_pending(const struct transport *transport)
 
 static const struct transport_kind encrypted = { read_tls, write_tls, is_pending };
 
-/* Continues the handshake. Each callback of the owner may end the connection. `writable` makes the
- * owner call transport_want, because the events to wait for may have changed. */
-static void shake_hands(struct encryption *secured)
-{
-    struct transport *transport = secured->transport;
-    struct all_transports *all = transport->all;
-    char why[HANDSHAKE_WHY], name[TLS_NAME_SIZE] = "";
-    switch (handshake_step(all->handshakes, &secured->handshake, all->tls, transport->fd,
-                           &secured->tls, why)) {
-    case SHAKEN_DONE:
-        transport->shakes = false;
-        if (!tls_peer_name(secured->tls, name, sizeof(name))) name[0] = '\0';
-        all->owner.shaken(transport, bytes_of(name, strlen(name)));
-        break;
-    case SHAKEN_REFUSED: refuse(transport, why); break;
-    case SHAKEN_CLOSED: report_lost(transport, ""); break;
-    case SHAKEN_WAITS: break;
-    }
-    all->owner.grown(transport);
-    if (all->owner.has_ended(transport)) return;
-    all->owner.writable(transport);
-    if (!transport->shakes)
-        all->owner.readable(transport);
-    else
-        transport->read_blocked = secured->tls != NULL && tls_wants_write(secured->tls);
-}
-
+/* Continues handshakes for HANDSHAKES_USEC. Each callback of the owner may end the connection. */
 static void shake_for_a_while(void *ctx)
 {
     struct all_transports *all = ctx;
@@ -270,7 +241,28 @@ static void shake_for_a_while(void *ctx)
     while (clock_mono_usec() < end && (next = (char *)handshakes_next(all->handshakes)) != NULL) {
         struct encryption *secured =
             (struct encryption *)(next - offsetof(struct encryption, handshake));
-        if (!all->owner.has_ended(secured->transport)) shake_hands(secured);
+        struct transport *transport = secured->transport;
+        char why[HANDSHAKE_WHY], name[TLS_NAME_SIZE] = "";
+        if (all->owner.has_ended(transport)) continue;
+        switch (handshake_step(all->handshakes, &secured->handshake, all->tls, transport->fd,
+                               &secured->tls, why)) {
+        case SHAKEN_DONE:
+            transport->shakes = false;
+            if (!tls_peer_name(secured->tls, name, sizeof(name))) name[0] = '\0';
+            all->owner.shaken(transport, bytes_of(name, strlen(name)));
+            break;
+        case SHAKEN_REFUSED: refuse(transport, why); break;
+        case SHAKEN_CLOSED: report_lost(transport, ""); break;
+        case SHAKEN_WAITS: break;
+        }
+        all->owner.grown(transport);
+        if (all->owner.has_ended(transport)) continue;
+        /* The owner then calls transport_want: the events to wait for may have changed. */
+        all->owner.writable(transport);
+        if (!transport->shakes)
+            all->owner.readable(transport);
+        else
+            transport->read_blocked = secured->tls != NULL && tls_wants_write(secured->tls);
     }
     if (handshakes_any(all->handshakes)) loop_timer_set(all->shake_timer, 0);
 }

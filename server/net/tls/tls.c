@@ -33,15 +33,6 @@ static _Atomic(struct head *)
     strays; /* blocks of mem.h that other threads freed; the main thread returns them */
 static _Thread_local size_t balance;
 
-static void free_strays(void)
-{
-    struct head *stray = atomic_exchange(&strays, NULL), *next;
-    for (; stray != NULL; stray = next) {
-        next = stray->next_stray;
-        mem_free(stray);
-    }
-}
-
 /* Allocates for OpenSSL. Returns NULL if memory runs out: the peer determines the sizes, so running
  * out must fail that peer's connection and not the process. */
 static void *take_memory(size_t size, const char *file, int line)
@@ -68,7 +59,12 @@ static void give_memory(void *block, const char *file, int line)
         mem_shared_free(head);
     } else if (pthread_equal(pthread_self(), main_thread)) {
         mem_free(head);
-        if (atomic_load_explicit(&strays, memory_order_relaxed) != NULL) free_strays();
+        if (atomic_load_explicit(&strays, memory_order_relaxed) == NULL) return;
+        struct head *stray = atomic_exchange(&strays, NULL), *next;
+        for (; stray != NULL; stray = next) {
+            next = stray->next_stray;
+            mem_free(stray);
+        }
     } else {
         head->next_stray = atomic_load(&strays);
         while (!atomic_compare_exchange_weak(&strays, &head->next_stray, head))
