@@ -39,16 +39,6 @@ static void end_question(struct question *question)
 
 /* ---- parts of a selector -------------------------------------------------------------------- */
 
-static bool allows_command(const struct acl_selector *selector, const struct question *question)
-{
-    struct command_ref ref = question->command;
-    if (selector->all_commands || (ref.row->flags & NO_AUTH)) return true;
-    if (ref.stats == NULL) return false;
-    if (acl_selector_has_id(selector, ref.stats->id)) return true;
-    if (ref.parent != NULL || question->argc < 2) return false;
-    return acl_rules_allow_first_arg(&selector->rules, ref.row, question->argv[1]);
-}
-
 static bool allows_key(const struct acl_selector *selector, struct bytes key, unsigned access)
 {
     for (const struct acl_item *item = selector->keys.first; item != NULL; item = item->next) {
@@ -116,10 +106,16 @@ static bool allows_channel(const struct acl_selector *selector, struct bytes nam
 static enum acl_verdict check_selector(const struct acl_selector *selector,
                                        struct question *question, int *at)
 {
+    struct command_ref ref = question->command;
+    const struct command *row = ref.row;
+    bool allowed = selector->all_commands || (row->flags & NO_AUTH);
+    if (!allowed && ref.stats != NULL)
+        allowed = acl_selector_has_id(selector, ref.stats->id) ||
+                  (ref.parent == NULL && question->argc >= 2 &&
+                   acl_rules_allow_first_arg(&selector->rules, row, question->argv[1]));
     *at = 0;
-    if (!allows_command(selector, question)) return ACL_NO_COMMAND;
+    if (!allowed) return ACL_NO_COMMAND;
     if ((*at = refused_key(selector, question)) != 0) return ACL_NO_KEY;
-    const struct command *row = question->command.row;
     if (row->prefix > 0 && question->argc > row->prefix) {
         struct bytes name = question->argv[row->prefix];
         unsigned access = row->flags & WRITE ? ACL_READ | ACL_WRITE : ACL_READ;

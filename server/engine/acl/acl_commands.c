@@ -61,72 +61,55 @@ static struct command_ref find_command(const struct commands *commands, struct b
     return ref.parent != NULL ? ref : (struct command_ref){ 0 };
 }
 
-/* Applies a word about a command or a subcommand. */
-static void apply_command(struct acl_selector *selector, struct command_ref ref, struct bytes word)
+enum acl_fault acl_commands_apply(struct acl_selector *selector, const struct commands *commands,
+                                  struct bytes word)
 {
-    set_bits(selector, ref, word.data[0] == '+');
+    bool allow = word.data[0] == '+';
+    if (word.len > ACL_RULE_MAX_LEN) return ACL_UNKNOWN;
+    if (word.len >= 2 && word.data[1] == '@') {
+        struct bytes name = bytes_of(word.data + 2, word.len - 2);
+        if (bytes_is_word(name, "all")) {
+            set_all(selector, allow);
+            return ACL_NO_FAULT;
+        }
+        int category = category_find(name);
+        if (category < 0) return ACL_UNKNOWN;
+        for (size_t i = 0; i < commands_count(commands); i++) {
+            struct command_ref ref = commands_at(commands, i), sub;
+            if (category_has((unsigned)category, ref)) set_bits(selector, ref, allow);
+            for (size_t j = 0; (sub = commands_subcommand(ref, j)).row != NULL; j++)
+                if (category_has((unsigned)category, sub)) set_bit(selector, sub.stats->id, allow);
+        }
+        acl_rules_add(&selector->rules, ACL_RULE_CATEGORY, NULL, word);
+        return ACL_NO_FAULT;
+    }
+
+    const char *bar = allow ? memrchr(word.data, '|', word.len) : NULL;
+    if (bar != NULL) {
+        /* "+x|y", where y is a subcommand of x or, if x has none, a first argument: "+select|0"
+         * allows SELECT only with this first argument. Such a word has no effect if the command, or
+         * this argument, is allowed already. */
+        size_t len = (size_t)(bar - word.data);
+        struct bytes part = bytes_of(bar + 1, word.len - len - 1);
+        struct command_ref parent = find_command(commands, bytes_of(word.data + 1, len - 1));
+        if (parent.row == NULL) return ACL_UNKNOWN;
+        if (parent.parent != NULL) return ACL_FIRST_OF_SUBCOMMAND;
+        if (part.len == 0) return ACL_SYNTAX;
+        if (parent.row->subcommands == NULL) {
+            if (acl_has_spaces(part)) return ACL_SYNTAX;
+            if (!acl_selector_has_id(selector, parent.stats->id) &&
+                !acl_rules_allow_first_arg(&selector->rules, parent.row, part))
+                acl_rules_add(&selector->rules, ACL_RULE_FIRST_ARG, parent.row, word);
+            return ACL_NO_FAULT;
+        }
+    }
+
+    struct command_ref ref = find_command(commands, bytes_of(word.data + 1, word.len - 1));
+    if (ref.row == NULL) return ACL_UNKNOWN;
+    set_bits(selector, ref, allow);
     if (ref.parent != NULL)
         acl_rules_add(&selector->rules, ACL_RULE_SUBCOMMAND, ref.parent, word);
     else
         acl_rules_add(&selector->rules, ACL_RULE_COMMAND, ref.row, word);
-}
-
-/* Applies "+x|y", where y is a subcommand of x or, if x has none, a first argument. */
-static enum acl_fault allow_part(struct acl_selector *selector, const struct commands *commands,
-                                 struct bytes word)
-{
-    const char *bar = memrchr(word.data, '|', word.len);
-    size_t len = (size_t)(bar - word.data);
-    struct bytes part = bytes_of(bar + 1, word.len - len - 1);
-    struct command_ref parent = find_command(commands, bytes_of(word.data + 1, len - 1));
-    if (parent.row == NULL) return ACL_UNKNOWN;
-    if (parent.parent != NULL) return ACL_FIRST_OF_SUBCOMMAND;
-    if (part.len == 0) return ACL_SYNTAX;
-    if (parent.row->subcommands == NULL) {
-        /* "+select|0" allows SELECT only with this first argument. The word has no effect if the
-         * command, or this argument, is allowed already. */
-        if (acl_has_spaces(part)) return ACL_SYNTAX;
-        if (!acl_selector_has_id(selector, parent.stats->id) &&
-            !acl_rules_allow_first_arg(&selector->rules, parent.row, part))
-            acl_rules_add(&selector->rules, ACL_RULE_FIRST_ARG, parent.row, word);
-        return ACL_NO_FAULT;
-    }
-    struct command_ref ref = find_command(commands, bytes_of(word.data + 1, word.len - 1));
-    if (ref.row == NULL) return ACL_UNKNOWN;
-    apply_command(selector, ref, word);
-    return ACL_NO_FAULT;
-}
-
-static enum acl_fault apply_category(struct acl_selector *selector, const struct commands *commands,
-                                     struct bytes word)
-{
-    struct bytes name = bytes_of(word.data + 2, word.len - 2);
-    bool allow = word.data[0] == '+';
-    if (bytes_is_word(name, "all")) {
-        set_all(selector, allow);
-        return ACL_NO_FAULT;
-    }
-    int category = category_find(name);
-    if (category < 0) return ACL_UNKNOWN;
-    for (size_t i = 0; i < commands_count(commands); i++) {
-        struct command_ref ref = commands_at(commands, i), sub;
-        if (category_has((unsigned)category, ref)) set_bits(selector, ref, allow);
-        for (size_t j = 0; (sub = commands_subcommand(ref, j)).row != NULL; j++)
-            if (category_has((unsigned)category, sub)) set_bit(selector, sub.stats->id, allow);
-    }
-    acl_rules_add(&selector->rules, ACL_RULE_CATEGORY, NULL, word);
-    return ACL_NO_FAULT;
-}
-
-enum acl_fault acl_commands_apply(struct acl_selector *selector, const struct commands *commands,
-                                  struct bytes word)
-{
-    if (word.len > ACL_RULE_MAX_LEN) return ACL_UNKNOWN;
-    if (word.len >= 2 && word.data[1] == '@') return apply_category(selector, commands, word);
-    if (word.data[0] == '+' && memchr(word.data, '|', word.len) != NULL)
-        return allow_part(selector, commands, word);
-    struct command_ref ref = find_command(commands, bytes_of(word.data + 1, word.len - 1));
-    if (ref.row == NULL) return ACL_UNKNOWN;
-    apply_command(selector, ref, word);
     return ACL_NO_FAULT;
 }

@@ -97,22 +97,6 @@ static void remove_rule(struct acl_rules *rules, struct acl_item *rule)
     acl_items_remove(&rules->items, rule);
 }
 
-/* Removes a rule about a category, and the rules behind it that only this category made necessary.
- * Amortized, each rule is visited once: afterwards no category precedes it. */
-static void remove_category(struct acl_rules *rules, struct acl_item *category)
-{
-    struct acl_item *next = category->next;
-    bool was_first = category == rules->first_category;
-    remove_rule(rules, category);
-    if (!was_first) return;
-    while (next != NULL && !(next->tag & IS_CATEGORY)) {
-        struct acl_item *rule = next;
-        next = rule->next;
-        if (is_needless(rules, rule)) remove_rule(rules, rule);
-    }
-    rules->first_category = next;
-}
-
 static size_t copy_lower(char *to, struct bytes text)
 {
     for (size_t i = 0; i < text.len; i++) {
@@ -136,10 +120,19 @@ void acl_rules_add(struct acl_rules *rules, enum acl_rule_kind kind, const struc
     while (subrules != NULL && !LIST_EMPTY(&subrules->rules))
         remove_rule(rules, LIST_FIRST(&subrules->rules));
     struct acl_item *same = acl_items_find(&rules->items, name);
-    if (same != NULL && kind == ACL_RULE_CATEGORY)
-        remove_category(rules, same);
-    else if (same != NULL)
+    if (same != NULL) {
+        struct acl_item *next = same->next, *rule;
+        bool was_first = same == rules->first_category;
         remove_rule(rules, same);
+        /* Also remove the rules behind it that only this category made necessary. Amortized, each
+         * rule is visited once: afterwards no category precedes it. */
+        while (was_first && next != NULL && !(next->tag & IS_CATEGORY)) {
+            rule = next;
+            next = rule->next;
+            if (is_needless(rules, rule)) remove_rule(rules, rule);
+        }
+        if (was_first) rules->first_category = next;
+    }
     struct acl_item *rule = acl_items_add(&rules->items, tag, name);
     if (kind == ACL_RULE_SUBCOMMAND || kind == ACL_RULE_FIRST_ARG)
         add_subrule(rules, command, rule);

@@ -83,33 +83,6 @@ static struct bytes without(struct bytes text, size_t len)
     return bytes_of(text.data + len, text.len - len);
 }
 
-/* Applies "~pattern", "%R~pattern", "%W~pattern" or "%RW~pattern". If a rule with this pattern
- * exists, adds the permissions to it. As in Redis, a word that ends at ~ is accepted, and matches
- * only the empty key. */
-static enum acl_fault take_keys(struct acl_selector *selector, struct bytes word)
-{
-    unsigned access = word.data[0] == '~' ? ACL_READ_WRITE : 0;
-    size_t i = 1;
-    if (selector->all_keys) return ACL_HAS_ALL_KEYS;
-    for (; word.data[0] == '%' && i < word.len; i++) {
-        unsigned right = toupper(word.data[i]) == 'R'   ? ACL_READ
-                         : toupper(word.data[i]) == 'W' ? ACL_WRITE
-                                                        : 0;
-        if (word.data[i] == '~' && access != 0) break;
-        if (right == 0 || (access & right)) return ACL_SYNTAX;
-        access |= right;
-    }
-    if (access == 0) return ACL_SYNTAX;
-    if (word.data[0] == '%' && i < word.len) i++;
-    if (acl_has_spaces(without(word, i))) return ACL_SYNTAX;
-    struct acl_item *item = acl_items_find(&selector->keys, without(word, i));
-    if (item != NULL)
-        item->tag |= access;
-    else
-        acl_items_add(&selector->keys, access, without(word, i));
-    return ACL_NO_FAULT;
-}
-
 enum acl_fault acl_selector_apply(struct acl_selector *selector, const struct commands *commands,
                                   struct bytes word)
 {
@@ -125,9 +98,31 @@ enum acl_fault acl_selector_apply(struct acl_selector *selector, const struct co
         acl_commands_allow_all(selector);
     else if (bytes_is_word(word, "nocommands"))
         acl_commands_deny_all(selector);
-    else if (word.len > 0 && (word.data[0] == '~' || word.data[0] == '%'))
-        return take_keys(selector, word);
-    else if (word.len > 0 && word.data[0] == '&') {
+    else if (word.len > 0 && (word.data[0] == '~' || word.data[0] == '%')) {
+        /* "~pattern", "%R~pattern", "%W~pattern" or "%RW~pattern". If a rule with this pattern
+         * exists, add the permissions to it. As in Redis, a word that ends at ~ is accepted, and
+         * matches only the empty key. */
+        unsigned access = word.data[0] == '~' ? ACL_READ_WRITE : 0;
+        size_t i = 1;
+        if (selector->all_keys) return ACL_HAS_ALL_KEYS;
+        for (; word.data[0] == '%' && i < word.len; i++) {
+            unsigned right = toupper(word.data[i]) == 'R'   ? ACL_READ
+                             : toupper(word.data[i]) == 'W' ? ACL_WRITE
+                                                            : 0;
+            if (word.data[i] == '~' && access != 0) break;
+            if (right == 0 || (access & right)) return ACL_SYNTAX;
+            access |= right;
+        }
+        if (access == 0) return ACL_SYNTAX;
+        if (word.data[0] == '%' && i < word.len) i++;
+        struct bytes pattern = without(word, i);
+        if (acl_has_spaces(pattern)) return ACL_SYNTAX;
+        struct acl_item *item = acl_items_find(&selector->keys, pattern);
+        if (item != NULL)
+            item->tag |= access;
+        else
+            acl_items_add(&selector->keys, access, pattern);
+    } else if (word.len > 0 && word.data[0] == '&') {
         struct bytes pattern = without(word, 1);
         if (selector->all_channels) return ACL_HAS_ALL_CHANNELS;
         if (acl_has_spaces(pattern)) return ACL_SYNTAX;

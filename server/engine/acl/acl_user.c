@@ -190,9 +190,11 @@ static void forget_passwords(struct acl_user *user, bool nopass)
     user->nopass = nopass;
 }
 
-/* Applies a word about the user itself. Returns false for another word. */
-static bool take_flag(struct acl_user *user, const struct acl_context *context, struct bytes word)
+enum acl_fault acl_user_apply(struct acl_user *user, const struct acl_context *context,
+                              struct bytes word)
 {
+    enum acl_fault fault = ACL_NO_FAULT;
+    if (word.len == 0) return fault;
     if (bytes_is_word(word, "on"))
         user->on = true;
     else if (bytes_is_word(word, "off"))
@@ -213,19 +215,7 @@ static bool take_flag(struct acl_user *user, const struct acl_context *context, 
         acl_selector_reset(&user->selectors[0], context->all_channels);
         user->on = false;
         user->payload = ACL_PAYLOAD_CHECK;
-    } else {
-        return word.len == 0;
-    }
-    return true;
-}
-
-enum acl_fault acl_user_apply(struct acl_user *user, const struct acl_context *context,
-                              struct bytes word)
-{
-    enum acl_fault fault = ACL_NO_FAULT;
-    if (take_flag(user, context, word))
-        fault = ACL_NO_FAULT;
-    else if (memchr("><#!", word.data[0], 4) != NULL)
+    } else if (memchr("><#!", word.data[0], 4) != NULL)
         fault = take_password(user, word);
     else if (word.len >= 2 && word.data[0] == '(' && word.data[word.len - 1] == ')')
         fault = add_selector(user, context, word);
