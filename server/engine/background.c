@@ -74,17 +74,6 @@ void background_serve_with(struct background *background, bool (*serve)(void *ct
     background->serve_ctx = ctx;
 }
 
-static int64_t budget(const struct background *background, int64_t now)
-{
-    if (background->clock->finish) return INT64_MAX - now;
-    if (!background->left) return LEAST_USEC;
-    int64_t others = now - background->ended; /* the loop has not slept meanwhile */
-    int64_t factor = (now - background->since) / BEHIND_USEC;
-    int64_t behind = others * (factor < BEHIND_MAX ? factor : BEHIND_MAX);
-    int64_t usec = others < LEAST_USEC ? LEAST_USEC : others > MOST_USEC ? MOST_USEC : others;
-    return behind > usec ? behind : usec;
-}
-
 /* Returns true when the budget is spent, and false when no slice finds work. */
 static bool work_until(struct background *background, int64_t now, int64_t end)
 {
@@ -114,8 +103,18 @@ bool background_turn(struct background *background)
 {
     clock_tick(background->clock);
     int64_t now = clock_quick_usec(background->clock);
+    int64_t budget = LEAST_USEC;
+    if (background->clock->finish) {
+        budget = INT64_MAX - now;
+    } else if (background->left) {
+        int64_t others = now - background->ended; /* the loop has not slept meanwhile */
+        int64_t factor = (now - background->since) / BEHIND_USEC;
+        int64_t behind = others * (factor < BEHIND_MAX ? factor : BEHIND_MAX);
+        budget = others < LEAST_USEC ? LEAST_USEC : others > MOST_USEC ? MOST_USEC : others;
+        if (behind > budget) budget = behind;
+    }
     background->worked = false;
-    bool left = work_until(background, now, now + budget(background, now));
+    bool left = work_until(background, now, now + budget);
     background->clock->finish = false;
     if (left && !background->left) background->since = now;
     background->left = left;

@@ -34,33 +34,6 @@ static bool must_wait(struct engine *engine, const struct call *call)
     return (prepares && preparing_delays(&engine->preparing, call)) || settle_delays(engine, call);
 }
 
-/* Blocks a call that found nothing.
- *
- * A message about a key that expired during the call may have closed the call's session. Such a
- * session is not blocked, because an element served to it would be lost.
- *
- * A call for a prefix may have moved dead elements, and so changed keys under the prefix before its
- * client waited for them; fair_begin_wait catches up on these changes. */
-static void block_caller(struct engine *engine, struct call *call)
-{
-    if (session_is_over(call->session)) {
-        mem_free(call->block->argv);
-        return;
-    }
-    struct call kept = *call;
-    if (call->block->argv != NULL) kept.argv = call->block->argv;
-    bool blocks = blocked_block(engine->blocked, &kept, call->block);
-    mem_free(call->block->argv);
-    if (blocks && call->block->kind != BLOCK_FOR_KEY) {
-        struct bytes prefix = call->argv[call->block->first];
-        prefix.len--; /* without the '*' */
-        fair_begin_wait(&engine->store->fair, call->session->db, prefix, call->txn->now);
-    }
-    if (blocks) return;
-    engine->stats->errors++;
-    fail(call, ERR_OOM);
-}
-
 enum { WAKE_BATCH = 64, HTTP_LOG_MSEC = 60 * 1000 };
 
 static void run_alone(struct engine *engine, struct call *call)
@@ -78,7 +51,26 @@ static void run_alone(struct engine *engine, struct call *call)
     call->block = &block;
     engine_call(engine, call);
     txn_commit(&txn);
-    if (block.count > 0) block_caller(engine, call);
+    if (block.count > 0 && session_is_over(call->session)) {
+        /* A message about a key that expired during the call may have closed the call's session.
+         * Such a session is not blocked, because an element served to it would be lost. */
+        mem_free(block.argv);
+    } else if (block.count > 0) {
+        struct call kept = *call;
+        if (block.argv != NULL) kept.argv = block.argv;
+        bool blocks = blocked_block(engine->blocked, &kept, &block);
+        mem_free(block.argv);
+        if (!blocks) {
+            engine->stats->errors++;
+            fail(call, ERR_OOM);
+        } else if (block.kind != BLOCK_FOR_KEY) {
+            /* The call may have moved dead elements, and so changed keys under its prefix before
+             * the client waited for them; fair_begin_wait catches up on these changes. */
+            struct bytes prefix = call->argv[block.first];
+            prefix.len--; /* without the '*' */
+            fair_begin_wait(&engine->store->fair, call->session->db, prefix, txn.now);
+        }
+    }
     if (blocked_pending(engine->blocked)) unblock_ready(engine);
 
     /* CLOCK moves the clock. All work that becomes due on the way is done before CLOCK is answered

@@ -4,22 +4,6 @@
 #include "server/engine/multi.h"
 #include "server/engine/rights.h"
 
-/* May the user still make this queued call? Permissions may have changed since the call was queued.
- * If not, replies with the error. */
-static bool is_allowed_still(struct engine *engine, struct call *call)
-{
-    enum acl_verdict verdict = rights_check(engine, call, ACL_IN_MULTI);
-    if (verdict == ACL_ALLOWED) return true;
-    engine->stats->errors++;
-    failf(call, ERR_NOPERM_IN_EXEC,
-          verdict == ACL_NO_KEY       ? "no permission to touch the specified keys"
-          : verdict == ACL_NO_CHANNEL ? "no permission to access one of the channels used as "
-                                        "arguments"
-                                      : "no permission to execute the command or subcommand");
-    if (engine->observer != NULL) observe_refused(engine->observer, call);
-    return false;
-}
-
 struct running_queue {
     struct engine *engine;
     struct txn *txn;
@@ -28,9 +12,22 @@ struct running_queue {
 static void run_queued(void *ctx, const struct call *queued)
 {
     const struct running_queue *running = ctx;
+    struct engine *engine = running->engine;
     struct call call = *queued;
     call.txn = running->txn;
-    if (is_allowed_still(running->engine, &call)) engine_call(running->engine, &call);
+    /* Permissions may have changed since the call was queued. */
+    enum acl_verdict verdict = rights_check(engine, &call, ACL_IN_MULTI);
+    if (verdict == ACL_ALLOWED) {
+        engine_call(engine, &call);
+        return;
+    }
+    engine->stats->errors++;
+    failf(&call, ERR_NOPERM_IN_EXEC,
+          verdict == ACL_NO_KEY       ? "no permission to touch the specified keys"
+          : verdict == ACL_NO_CHANNEL ? "no permission to access one of the channels used as "
+                                        "arguments"
+                                      : "no permission to execute the command or subcommand");
+    if (engine->observer != NULL) observe_refused(engine->observer, &call);
 }
 
 /* DIFFERS: if a session publishes to itself, Redis 7.0 puts the message into the middle of EXEC's

@@ -17,38 +17,32 @@ void rights_fail(struct call *call, enum acl_verdict verdict)
     fail_named(call, rights_error(verdict));
 }
 
-static void note_refusal(struct engine *engine, const struct call *call,
-                         struct acl_refusal *refusal, enum acl_verdict verdict, int at)
-{
-    char name[NAME_SIZE];
-    refusal->session = call->session;
-    refusal->user_name = blob_view(call->session->user->name);
-    refusal->now = clock_now(engine->clock);
-    switch (verdict) {
-    case ACL_NO_KEY:
-        refusal->reason = ACL_LOG_KEY;
-        engine->stats->denied_key++;
-        break;
-    case ACL_NO_CHANNEL:
-        refusal->reason = ACL_LOG_CHANNEL;
-        engine->stats->denied_channel++;
-        break;
-    default: refusal->reason = ACL_LOG_COMMAND; engine->stats->denied_command++;
-    }
-    size_t len = command_full_name(call->command, name, sizeof(name));
-    refusal->object = verdict == ACL_NO_COMMAND ? bytes_of(name, len) : call->argv[at];
-    acl_log_add(&engine->acl->log, refusal, (size_t)engine->conf->acllog_max_len);
-}
-
 enum acl_verdict rights_check(struct engine *engine, struct call *call, enum acl_where where)
 {
     const struct acl_user *user = call->session->user;
-    struct acl_refusal refusal = { .where = where };
     int at;
     if (!rights_are_limited(call->session)) return ACL_ALLOWED;
     enum acl_verdict verdict = acl_user_check(user, call->command, call->argc, call->argv, &at);
     if (verdict != ACL_ALLOWED) {
-        note_refusal(engine, call, &refusal, verdict, at);
+        char name[NAME_SIZE];
+        struct acl_refusal refusal = { .where = where,
+                                       .session = call->session,
+                                       .user_name = blob_view(user->name),
+                                       .now = clock_now(engine->clock) };
+        switch (verdict) {
+        case ACL_NO_KEY:
+            refusal.reason = ACL_LOG_KEY;
+            engine->stats->denied_key++;
+            break;
+        case ACL_NO_CHANNEL:
+            refusal.reason = ACL_LOG_CHANNEL;
+            engine->stats->denied_channel++;
+            break;
+        default: refusal.reason = ACL_LOG_COMMAND; engine->stats->denied_command++;
+        }
+        size_t len = command_full_name(call->command, name, sizeof(name));
+        refusal.object = verdict == ACL_NO_COMMAND ? bytes_of(name, len) : call->argv[at];
+        acl_log_add(&engine->acl->log, &refusal, (size_t)engine->conf->acllog_max_len);
         return verdict;
     }
     bool follows_patterns = false; /* to keys that the call does not name, as SORT does */

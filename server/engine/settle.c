@@ -97,23 +97,6 @@ static void free_postponed(struct settling *settling)
     }
 }
 
-/* Call when the key contains no more expired members: wakes the delayed sessions, and makes the key
- * ready for the blocked clients whose service was postponed (they are served after a pause, if
- * there is one). */
-static void settling_end(struct settle *settle, struct settling *settling)
-{
-    const struct engine *engine = settle->engine;
-    TAILQ_REMOVE(&settle->keys, settling, in_order);
-    dict_remove(&settle->tables[settling->db], settling_key(settling));
-    make_ready(settle, &settling->delayed);
-    const struct postponed *postponed;
-    STAILQ_FOREACH(postponed, &settling->postponed, next)
-    blocked_wake_at(engine->blocked, postponed->db, bytes_of(postponed->key, postponed->key_len),
-                    clock_now(engine->clock));
-    free_postponed(settling);
-    mem_free(settling);
-}
-
 void settle_free(struct settle *settle)
 {
     if (settle == NULL) return;
@@ -319,10 +302,19 @@ bool settle_slice(struct settle *settle, size_t amount)
             done = entry == NULL || txn_settle_some(&txn, &entry, amount) == 0;
             txn_commit(&txn);
         }
+        TAILQ_REMOVE(&settle->keys, first, in_order);
         if (done) {
-            settling_end(settle, first);
+            /* Blocked clients whose service was postponed are served after a pause, if there is
+             * one. */
+            dict_remove(&settle->tables[first->db], settling_key(first));
+            make_ready(settle, &first->delayed);
+            const struct postponed *postponed;
+            STAILQ_FOREACH(postponed, &first->postponed, next)
+            blocked_wake_at(engine->blocked, postponed->db,
+                            bytes_of(postponed->key, postponed->key_len), clock_now(engine->clock));
+            free_postponed(first);
+            mem_free(first);
         } else {
-            TAILQ_REMOVE(&settle->keys, first, in_order);
             TAILQ_INSERT_TAIL(&settle->keys, first, in_order);
         }
     }

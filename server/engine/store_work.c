@@ -304,20 +304,6 @@ void store_work_advance(struct store_work *work)
     on_step(work);
 }
 
-/* Converts an instant to the kernel's time, which differs from the clock's after CLOCK RUN. The
- * kernel refuses negative times, and zero disarms the timer, so an instant that old becomes the
- * first nanosecond, which is due at once. */
-static struct timespec kernel_time(const struct clock *clock, msec at)
-{
-    int64_t usec = at % 1000 * 1000 - clock->ahead_of_real_usec % 1000000;
-    int64_t seconds = at / 1000 - clock->ahead_of_real_usec / 1000000;
-    seconds += usec < 0 ? -1 : usec / 1000000;
-    usec += usec < 0 ? 1000000 : -(usec / 1000000 * 1000000);
-    if (seconds < 0) return (struct timespec){ .tv_nsec = 1 };
-    return (struct timespec){ .tv_sec = (time_t)seconds,
-                              .tv_nsec = (long)(seconds + usec > 0 ? usec * 1000 : 1) };
-}
-
 void store_work_wake_at(struct store_work *work, msec due)
 {
     if (due == AT_ONCE) {
@@ -326,7 +312,19 @@ void store_work_wake_at(struct store_work *work, msec due)
     }
     if (due == work->armed) return;
     struct itimerspec when = { 0 };
-    if (due != NEVER) when.it_value = kernel_time(work->clock, due > 0 ? due : 1);
+    if (due != NEVER) {
+        /* The kernel's time differs from the clock's after CLOCK RUN. The kernel refuses negative
+         * times, and zero disarms the timer, so an instant that old becomes the first nanosecond,
+         * which is due at once. */
+        msec at = due > 0 ? due : 1;
+        int64_t ahead = work->clock->ahead_of_real_usec;
+        int64_t seconds = at / 1000 - ahead / 1000000, usec = at % 1000 * 1000 - ahead % 1000000;
+        seconds += usec < 0 ? -1 : usec / 1000000;
+        usec += usec < 0 ? 1000000 : -(usec / 1000000 * 1000000);
+        bool is_old = seconds < 0 || seconds + usec == 0;
+        when.it_value.tv_sec = is_old ? 0 : (time_t)seconds;
+        when.it_value.tv_nsec = is_old ? 1 : (long)(usec * 1000);
+    }
     int rc;
     do {
         rc = timerfd_settime(work->fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &when, NULL);
