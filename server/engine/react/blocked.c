@@ -94,21 +94,18 @@ static void forget_client(struct session *session)
 
 /* ---- blocking -------------------------------------------------------------------------------- */
 
-static void make_tables(struct blocked *blocked, unsigned count)
-{
-    for (unsigned kind = 0; kind < BLOCK_KINDS; kind++) {
-        blocked->tables[kind] = mem_realloc(blocked->tables[kind], count * sizeof(struct dict));
-        for (unsigned db = blocked->table_count; db < count; db++)
-            dict_init(&blocked->tables[kind][db], &queue_type);
-    }
-    blocked->table_count = count;
-}
-
 static void join_queue(struct blocked_client *client, struct bytes key, msec again)
 {
     struct blocked *all = client->all;
     unsigned db = client->session->db;
-    if (db >= all->table_count) make_tables(all, db + 1);
+    if (db >= all->table_count) {
+        for (unsigned kind = 0; kind < BLOCK_KINDS; kind++) {
+            all->tables[kind] = mem_realloc(all->tables[kind], (db + 1) * sizeof(struct dict));
+            for (unsigned i = all->table_count; i <= db; i++)
+                dict_init(&all->tables[kind][i], &queue_type);
+        }
+        all->table_count = db + 1;
+    }
     const struct command *row = client->call->command.row;
     struct key_queue wanted = {
         .row = row, .db = db, .kind = client->kind, .wakes_to = READY_FOR_CLAIMS, .key_len = key.len
@@ -241,13 +238,6 @@ static void find_next(struct blocked *blocked)
     }
 }
 
-/* May clients of both a prefix and another key or prefix claim the same element? */
-static bool overlaps(const struct key_queue *prefix, const struct key_queue *other)
-{
-    struct bytes a = blocked_queue_key(prefix), b = blocked_queue_key(other);
-    return bytes_begin_with(b, a) || (other->kind != BLOCK_FOR_KEY && bytes_begin_with(a, b));
-}
-
 /* If the next client waits for a dehydrator or a prefix, returns the client that blocked earliest
  * on another prefix that overlaps with it, provided that this client blocked before the next one;
  * otherwise NULL. */
@@ -261,7 +251,10 @@ static const struct queued_client *earlier_of_prefix(const struct blocked *block
     dict_iter_begin(&iter, &blocked->tables[BLOCK_FOR_TURN][next->queue->db]);
     while ((queue = dict_iter_next(&iter)) != NULL) {
         if (queue == next->queue || has_nothing(blocked, queue)) continue;
-        if (!overlaps(queue, next->queue)) continue;
+        struct bytes prefix = blocked_queue_key(queue), other = blocked_queue_key(next->queue);
+        bool overlaps = bytes_begin_with(other, prefix) ||
+                        (next->queue->kind != BLOCK_FOR_KEY && bytes_begin_with(prefix, other));
+        if (!overlaps) continue;
         const struct queued_client *queued = TAILQ_FIRST(&queue->clients);
         while (queued != NULL && queued->client->or_gone) /* it waits for something else */
             queued = TAILQ_NEXT(queued, of_key);
@@ -315,14 +308,6 @@ void blocked_skip_missing(struct blocked *blocked)
         blocked->next = TAILQ_NEXT(blocked->next, of_key);
 }
 
-/* All clients of a prefix want the same, except those that receive a reply in any case. */
-static void skip_prefix(struct blocked *blocked, const struct blocked_try *try, msec again)
-{
-    struct key_queue *queue = try->session->blocked->queued[0].queue;
-    if (!try->or_gone) queue->nothing_since = blocked->changes;
-    blocked_wake_queue(blocked, queue, again);
-}
-
 bool blocked_defers(struct blocked *blocked, const struct blocked_try *try)
 {
     const struct blocked_client *client = try->session->blocked;
@@ -339,7 +324,10 @@ bool blocked_defers(struct blocked *blocked, const struct blocked_try *try)
 void blocked_skip_command(struct blocked *blocked, const struct blocked_try *try, msec again)
 {
     if (try->is_prefix) {
-        skip_prefix(blocked, try, again);
+        /* All clients of a prefix want the same, except those that receive a reply in any case. */
+        struct key_queue *of_prefix = try->session->blocked->queued[0].queue;
+        if (!try->or_gone) of_prefix->nothing_since = blocked->changes;
+        blocked_wake_queue(blocked, of_prefix, again);
         return;
     }
     struct key_queue *queue = blocked_find_queue(blocked, try->db, try->key);

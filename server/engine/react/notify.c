@@ -226,23 +226,6 @@ static void publish_list(struct notify *notify)
     publish_message(notify, buffer_bytes(&notify->message));
 }
 
-static void publish_items(struct notify *notify, const struct publication *publication, size_t from,
-                          size_t to)
-{
-    if (memchr(publication->key.data, '\n', publication->key.len) != NULL) return;
-    open_channel(notify, "subkeyspaceitem", publication, publication->key);
-    buffer_append(&notify->channel, "\n", 1);
-    size_t stem = notify->channel.len;
-    while (from != to) {
-        struct bytes name;
-        struct subkey subkey = subkey_at(notify, from, &name);
-        notify->channel.len = stem;
-        append_bytes(&notify->channel, name);
-        publish_message(notify, publication->event);
-        from = subkey.next;
-    }
-}
-
 /* Publishes the messages about members (S, T, I, V). Redis leaves out S and V for events whose name
  * contains "|"; none of our events does. */
 static void publish_subkeys(struct notify *notify, const struct publication *publication)
@@ -272,7 +255,20 @@ static void publish_subkeys(struct notify *notify, const struct publication *pub
             append_measured(&notify->message, publication->key);
             publish_list(notify);
         }
-        if (flags & ON_SUBKEYSPACEITEM) publish_items(notify, publication, from, to);
+        if ((flags & ON_SUBKEYSPACEITEM) &&
+            memchr(publication->key.data, '\n', publication->key.len) == NULL) {
+            open_channel(notify, "subkeyspaceitem", publication, publication->key);
+            buffer_append(&notify->channel, "\n", 1);
+            size_t stem = notify->channel.len;
+            for (size_t at = from; at != to;) {
+                struct bytes name;
+                struct subkey subkey = subkey_at(notify, at, &name);
+                notify->channel.len = stem;
+                append_bytes(&notify->channel, name);
+                publish_message(notify, publication->event);
+                at = subkey.next;
+            }
+        }
         if (flags & ON_SUBKEYSPACEEVENT) {
             open_channel(notify, "subkeyspaceevent", publication, publication->event);
             buffer_append(&notify->channel, "|", 1);

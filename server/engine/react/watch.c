@@ -56,18 +56,6 @@ void watch_free(struct watch *watch)
     mem_free(watch);
 }
 
-/* Walks the key's list and the session's together, because either of them may be long. */
-static bool is_watched_by(const struct watched *watched, const struct session *session)
-{
-    if (session->watching == NULL) return false;
-    const struct watcher *of_key = LIST_FIRST(&watched->watchers);
-    const struct watcher *of_session = STAILQ_FIRST(&session->watching->watchers);
-    for (; of_key != NULL && of_session != NULL;
-         of_key = LIST_NEXT(of_key, of_key), of_session = STAILQ_NEXT(of_session, of_session))
-        if (of_key->session == session || of_session->watched == watched) return true;
-    return false;
-}
-
 void watch_add(struct watch *watch, struct session *session, unsigned db, struct bytes key,
                bool exists)
 {
@@ -87,7 +75,14 @@ void watch_add(struct watch *watch, struct session *session, unsigned db, struct
         if (key.len > 0) memcpy(watched->key, key.data, key.len);
         dict_add(table, watched);
     }
-    if (is_watched_by(watched, session)) return;
+    if (session->watching != NULL) {
+        /* Walk the key's list and the session's together, because either of them may be long. */
+        const struct watcher *of_key = LIST_FIRST(&watched->watchers);
+        const struct watcher *of_session = STAILQ_FIRST(&session->watching->watchers);
+        for (; of_key != NULL && of_session != NULL;
+             of_key = LIST_NEXT(of_key, of_key), of_session = STAILQ_NEXT(of_session, of_session))
+            if (of_key->session == session || of_session->watched == watched) return;
+    }
     struct watcher *watcher = mem_alloc(sizeof(*watcher));
     watcher->watched = watched;
     watcher->session = session;
