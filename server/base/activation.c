@@ -45,33 +45,6 @@ static bool get_option(int fd, int option, int *value)
     return getsockopt(fd, SOL_SOCKET, option, value, &size) == 0;
 }
 
-static bool take_socket(struct activation_socket *taken, const struct refusal *refusal)
-{
-    int type, domain, listens;
-    int fd = taken->fd;
-    if (!get_option(fd, SO_TYPE, &type) || !get_option(fd, SO_DOMAIN, &domain) ||
-        !get_option(fd, SO_ACCEPTCONN, &listens))
-        return refuse(refusal, "LISTEN_FDS: descriptor %d (%s) is not a socket: %s", fd,
-                      taken->name, strerror(errno));
-    taken->is_unix = domain == AF_UNIX;
-    if (type != SOCK_STREAM || (!taken->is_unix && domain != AF_INET && domain != AF_INET6))
-        return refuse(
-            refusal,
-            "LISTEN_FDS: descriptor %d (%s) is neither a TCP nor a Unix stream socket. Use "
-            "ListenStream= in the socket unit",
-            fd, taken->name);
-    if (!listens)
-        return refuse(refusal,
-                      "LISTEN_FDS: descriptor %d (%s) does not listen. Set Accept=no in the socket "
-                      "unit",
-                      fd, taken->name);
-    int flags = fcntl(fd, F_GETFL);
-    if (flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0 &&
-        fcntl(fd, F_SETFD, FD_CLOEXEC) == 0)
-        return true;
-    return refuse(refusal, "LISTEN_FDS: descriptor %d: %s", fd, strerror(errno));
-}
-
 bool activation_take(struct activation *taken, char *why, size_t size)
 {
     const struct refusal refusal = { why, size };
@@ -88,7 +61,28 @@ bool activation_take(struct activation *taken, char *why, size_t size)
         size_t len = strcspn(names, ":");
         snprintf(socket->name, sizeof(socket->name), "%.*s", (int)len, names);
         names += len + (names[len] == ':');
-        if (!take_socket(socket, &refusal)) return false;
+
+        int fd = socket->fd, type, domain, listens, flags;
+        if (!get_option(fd, SO_TYPE, &type) || !get_option(fd, SO_DOMAIN, &domain) ||
+            !get_option(fd, SO_ACCEPTCONN, &listens))
+            return refuse(&refusal, "LISTEN_FDS: descriptor %d (%s) is not a socket: %s", fd,
+                          socket->name, strerror(errno));
+        socket->is_unix = domain == AF_UNIX;
+        if (type != SOCK_STREAM || (!socket->is_unix && domain != AF_INET && domain != AF_INET6))
+            return refuse(
+                &refusal,
+                "LISTEN_FDS: descriptor %d (%s) is neither a TCP nor a Unix stream socket. Use "
+                "ListenStream= in the socket unit",
+                fd, socket->name);
+        if (!listens)
+            return refuse(
+                &refusal,
+                "LISTEN_FDS: descriptor %d (%s) does not listen. Set Accept=no in the socket unit",
+                fd, socket->name);
+        flags = fcntl(fd, F_GETFL);
+        if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 ||
+            fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
+            return refuse(&refusal, "LISTEN_FDS: descriptor %d: %s", fd, strerror(errno));
     }
     unsetenv("LISTEN_PID");
     unsetenv("LISTEN_FDS");

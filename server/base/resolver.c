@@ -87,23 +87,6 @@ static void *lookup_main(void *of)
     return NULL;
 }
 
-/* Returns NULL if memory or descriptors run out. */
-static struct lookup *lookup_new(const char *host, int64_t port)
-{
-    struct lookup *lookup = mem_shared_alloc(sizeof(*lookup));
-    if (lookup == NULL) return NULL;
-    memset(lookup, 0, sizeof(*lookup));
-    lookup->event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    if (lookup->event < 0) {
-        mem_shared_free(lookup);
-        return NULL;
-    }
-    atomic_init(&lookup->owners, 1);
-    snprintf(lookup->host, sizeof(lookup->host), "%s", host);
-    print_service(lookup->service, port);
-    return lookup;
-}
-
 /* ---- the loop's part ------------------------------------------------------------------------- */
 
 static void forget(struct lookup *lookup)
@@ -154,10 +137,19 @@ int resolver_begin(struct resolver *resolver, const char *host, int64_t port)
 {
     resolver_drop(resolver);
     if (resolver->count == LOOKUPS_MAX) return EAI_AGAIN;
-    struct lookup *lookup = lookup_new(host, port);
+    struct lookup *lookup = mem_shared_alloc(sizeof(*lookup));
     if (lookup == NULL) return EAI_MEMORY;
+    memset(lookup, 0, sizeof(*lookup));
+    lookup->event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (lookup->event < 0) {
+        mem_shared_free(lookup);
+        return EAI_MEMORY;
+    }
+    snprintf(lookup->host, sizeof(lookup->host), "%s", host);
+    print_service(lookup->service, port);
+
     pthread_t thread;
-    atomic_fetch_add(&lookup->owners, 1);
+    atomic_init(&lookup->owners, 2); /* the loop and the thread */
     if (!mem_has_room(THREAD_NEEDS) || thread_start(&thread, lookup_main, lookup) != 0) {
         atomic_fetch_sub(&lookup->owners, 1);
         let_go(lookup);
