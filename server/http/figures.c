@@ -20,30 +20,6 @@ static double of_timeval(struct timeval time)
     return (double)time.tv_sec + (double)time.tv_usec / 1e6;
 }
 
-static void read_files(struct figures *figures, const struct persist_report *report)
-{
-    figures->journal = report->journal;
-    figures->journal_bytes = (double)report->journal_bytes;
-    figures->journal_base_bytes = (double)report->base_bytes;
-    figures->journal_kept_files = (double)report->kept_files;
-    figures->journal_kept_bytes = (double)report->kept_bytes;
-    figures->journal_reachable_since = (double)report->reachable_since / 1e3;
-    figures->journal_buffer = (double)report->journal_waiting;
-    figures->journal_sync = of_usec(report->last_sync_usec);
-    figures->journal_syncs = (double)report->syncs;
-    figures->journal_syncs_late = (double)report->late_syncs;
-    figures->journal_failures = (double)report->journal_failures;
-    figures->journal_failing = report->write_error != NULL;
-    figures->rewriting = report->rewriting;
-    figures->rewrites = (double)report->rewrites.done;
-    figures->rewrites_failed = (double)report->rewrites.failed;
-    figures->saving = report->saving;
-    figures->saves = (double)report->saves.done;
-    figures->saves_failed = (double)report->saves.failed;
-    figures->last_save = (double)report->last_save_sec;
-    figures->changes = (double)report->changes_since_save;
-}
-
 static void read_expiry(struct figures *figures, const struct store *store, msec now)
 {
     struct overdue overdue = { 0 };
@@ -154,7 +130,26 @@ void figures_read(struct figures *figures, const struct server_context *context,
     figures->channels = (double)pubsub_channel_count(context->pubsub);
     figures->patterns = (double)pubsub_pattern_count(context->pubsub);
     read_expiry(figures, context->store, clock_now(context->clock));
-    read_files(figures, &persist);
+    figures->journal = persist.journal;
+    figures->journal_bytes = (double)persist.journal_bytes;
+    figures->journal_base_bytes = (double)persist.base_bytes;
+    figures->journal_kept_files = (double)persist.kept_files;
+    figures->journal_kept_bytes = (double)persist.kept_bytes;
+    figures->journal_reachable_since = (double)persist.reachable_since / 1e3;
+    figures->journal_buffer = (double)persist.journal_waiting;
+    figures->journal_sync = of_usec(persist.last_sync_usec);
+    figures->journal_syncs = (double)persist.syncs;
+    figures->journal_syncs_late = (double)persist.late_syncs;
+    figures->journal_failures = (double)persist.journal_failures;
+    figures->journal_failing = persist.write_error != NULL;
+    figures->rewriting = persist.rewriting;
+    figures->rewrites = (double)persist.rewrites.done;
+    figures->rewrites_failed = (double)persist.rewrites.failed;
+    figures->saving = persist.saving;
+    figures->saves = (double)persist.saves.done;
+    figures->saves_failed = (double)persist.saves.failed;
+    figures->last_save = (double)persist.last_save_sec;
+    figures->changes = (double)persist.changes_since_save;
     figures->keeps = figures->journal != 0 || context->conf->save[0] != '\0';
     if (context->scripting != NULL) {
         struct script_report report = script_report(context->scripting);
@@ -176,27 +171,17 @@ void figures_read(struct figures *figures, const struct server_context *context,
  * (https://prometheus.io/docs/practices/naming/). doc/metrics.md lists the same rows, and a test
  * compares the two lists. */
 
-#define GAUGE(member, metric, text)                                                                \
+#define FIGURE(member, metric, kind, always, text)                                                 \
     {                                                                                              \
-        .name = "expired_" metric, .type = PROM_GAUGE, .offset = offsetof(struct figures, member), \
-        .help = (text)                                                                             \
-    }
-#define COUNTER(member, metric, text)                                                              \
-    {                                                                                              \
-        .name = "expired_" metric "_total", .type = PROM_COUNTER,                                  \
+        .name = "expired_" metric, .type = (kind), .while_loading = (always),                      \
         .offset = offsetof(struct figures, member), .help = (text)                                 \
     }
+#define GAUGE(member, metric, text)   FIGURE(member, metric, PROM_GAUGE, false, text)
+#define COUNTER(member, metric, text) FIGURE(member, metric "_total", PROM_COUNTER, false, text)
 /* The same, but shown even while data is being loaded. */
-#define ALWAYS_GAUGE(member, metric, text)                                                         \
-    {                                                                                              \
-        .name = "expired_" metric, .type = PROM_GAUGE, .while_loading = true,                      \
-        .offset = offsetof(struct figures, member), .help = (text)                                 \
-    }
+#define ALWAYS_GAUGE(member, metric, text) FIGURE(member, metric, PROM_GAUGE, true, text)
 #define ALWAYS_COUNTER(member, metric, text)                                                       \
-    {                                                                                              \
-        .name = "expired_" metric "_total", .type = PROM_COUNTER, .while_loading = true,           \
-        .offset = offsetof(struct figures, member), .help = (text)                                 \
-    }
+    FIGURE(member, metric "_total", PROM_COUNTER, true, text)
 
 static const struct figure rows[] = {
     ALWAYS_GAUGE(loading, "loading", "1 while data is being loaded."),

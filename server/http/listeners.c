@@ -40,41 +40,6 @@ static void on_accept_error(struct evconnlistener *listener, void *server)
                     &pause);
 }
 
-/* Listens on one word of metrics-bind. A word that begins with '-' is optional: if this machine
- * lacks the address, that is no failure. */
-static bool listen_on(struct evhttp *server, const struct host_names *names, const char *word,
-                      int port, char *why, size_t why_size)
-{
-    const char *host = word[0] == '-' ? word + 1 : word, *address = host;
-    char number[NI_MAXHOST];
-    const struct host_name *name = host_names_find(names, host);
-    if (name != NULL) {
-        bool known = name->count > 0 &&
-                     getnameinfo((const struct sockaddr *)&name->addresses[0], name->sizes[0],
-                                 number, sizeof(number), NULL, 0, NI_NUMERICHOST) == 0;
-        snprintf(why, why_size, "metrics-port: can't listen on %s port %d: unknown address", host,
-                 port);
-        if (!known) return false;
-        address = number;
-    }
-    if (strcmp(host, "*") == 0) address = "0.0.0.0";
-    if (strcmp(host, "::*") == 0) address = "::";
-    errno = 0;
-    struct evhttp_bound_socket *bound =
-        evhttp_bind_socket_with_handle(server, address, (ev_uint16_t)port);
-    if (bound == NULL) {
-        int error = errno;
-        snprintf(why, why_size, "metrics-port: can't listen on %s port %d: %s", host, port,
-                 error != 0 ? strerror(error) : "unknown address");
-        return word[0] == '-' && (error == EADDRNOTAVAIL || error == EAFNOSUPPORT);
-    }
-    evconnlistener_set_error_cb(evhttp_bound_socket_get_listener(bound), on_accept_error);
-    bool is_v6 = strchr(address, ':') != NULL;
-    log_line(LOG_NOTICE, "Listening for HTTP on %s%s%s:%d", is_v6 ? "[" : "", address,
-             is_v6 ? "]" : "", port);
-    return true;
-}
-
 static void count_bound(struct evhttp_bound_socket *bound, void *ctx)
 {
     (void)bound;
@@ -104,15 +69,45 @@ bool listeners_open(struct evhttp *server, const struct host_names *names, const
     size_t count = 0;
     snprintf(why, why_size, "metrics-port: metrics-bind has no address to listen on");
     for (size_t len; *bind != '\0'; bind += len + (bind[len] == ' ')) {
-        char word[256];
+        char word[256], number[NI_MAXHOST];
         len = strcspn(bind, " ");
+        if (len == 0) continue;
         if (len >= sizeof(word)) {
             snprintf(why, why_size, "metrics-bind: address is too long (%zu characters)", len);
             return false;
         }
         memcpy(word, bind, len);
         word[len] = '\0';
-        if (len > 0 && !listen_on(server, names, word, port, why, why_size)) return false;
+        /* A word that begins with '-' is optional: if this machine lacks the address, that is no
+         * failure. */
+        bool optional = word[0] == '-';
+        const char *host = word + optional, *address = host;
+        const struct host_name *name = host_names_find(names, host);
+        if (name != NULL) {
+            bool known = name->count > 0 &&
+                         getnameinfo((const struct sockaddr *)&name->addresses[0], name->sizes[0],
+                                     number, sizeof(number), NULL, 0, NI_NUMERICHOST) == 0;
+            snprintf(why, why_size, "metrics-port: can't listen on %s port %d: unknown address",
+                     host, port);
+            if (!known) return false;
+            address = number;
+        }
+        if (strcmp(host, "*") == 0) address = "0.0.0.0";
+        if (strcmp(host, "::*") == 0) address = "::";
+        errno = 0;
+        struct evhttp_bound_socket *bound =
+            evhttp_bind_socket_with_handle(server, address, (ev_uint16_t)port);
+        if (bound == NULL) {
+            int error = errno;
+            snprintf(why, why_size, "metrics-port: can't listen on %s port %d: %s", host, port,
+                     error != 0 ? strerror(error) : "unknown address");
+            if (optional && (error == EADDRNOTAVAIL || error == EAFNOSUPPORT)) continue;
+            return false;
+        }
+        evconnlistener_set_error_cb(evhttp_bound_socket_get_listener(bound), on_accept_error);
+        bool is_v6 = strchr(address, ':') != NULL;
+        log_line(LOG_NOTICE, "Listening for HTTP on %s%s%s:%d", is_v6 ? "[" : "", address,
+                 is_v6 ? "]" : "", port);
     }
     evhttp_foreach_bound_socket(server, count_bound, &count);
     return count > 0; /* otherwise `why` is the reason for the last address */

@@ -111,52 +111,6 @@ static void take_null(void *ctx, const char *name)
     json_null(ctx, name);
 }
 
-/* Appends the answer for the key, the member (optional) and the db (default 0) in the query. If
- * there is no answer, appends the reason as text and returns false. */
-static bool why_write(struct outbuf *out, const struct server_context *context, struct bytes query)
-{
-    static const char no_key[] = "Ask for a key and a database: /why.json?key=name&db=0\n";
-    static const char is_off[] =
-        "Nothing is recorded: why-memory is 0, or was refused at the start.\n";
-    const struct store *store = context->store;
-    if (store->trail == NULL) {
-        outbuf_append(out, is_off, sizeof(is_off) - 1);
-        return false;
-    }
-    /* Each value has room for the whole query, so that key and member fit. */
-    char *room = mem_alloc(3 * query.len + 1);
-    struct bytes key, member, number;
-    int64_t db = 0;
-    bool has_key = query_find(query, LIT("key"), room, &key);
-    bool has_member = query_find(query, LIT("member"), room + query.len, &member);
-    if (query_find(query, LIT("db"), room + 2 * query.len, &number))
-        has_key = has_key && number_parse_int64(number.data, number.len, &db) && db >= 0 &&
-                  db < store->database_count;
-    if (has_key) {
-        struct json json = { .out = out };
-        const struct why_question question = {
-            .store = store,
-            .ks = store_database(store, (unsigned)db),
-            .key = key,
-            .member = has_member ? &member : NULL,
-            .now = clock_now(context->clock),
-        };
-        const struct why_sink sink = {
-            .open = take_open,
-            .close = take_close,
-            .text = take_text,
-            .integer = take_integer,
-            .null = take_null,
-            .ctx = &json,
-        };
-        expiry_why_answer(&question, &sink);
-    } else {
-        outbuf_append(out, no_key, sizeof(no_key) - 1);
-    }
-    mem_free(room);
-    return has_key;
-}
-
 /* ---- requests -------------------------------------------------------------------------------- */
 
 static void refuse(struct site_reply *reply, int status, const char *reason, const char *text)
@@ -231,18 +185,54 @@ static void update(struct site *site)
     survey_ask(site->survey);
 }
 
+/* Answers for the key, the member (optional) and the db (default 0) in the query. */
 static void answer_why(struct site *site, struct bytes query, struct site_reply *reply)
 {
+    const struct server_context *context = site->context;
+    const struct store *store = context->store;
     if (!is_idle(site)) {
         refuse(reply, 503, "Service Unavailable", "The server is loading or busy. Try again.\n");
         return;
     }
-    clock_tick(site->context->clock);
-    bool is_answer = why_write(&reply->body, site->context, query);
-    reply->type = is_answer ? "application/json" : "text/plain; charset=utf-8";
-    if (is_answer) return;
-    reply->status = 400;
-    reply->reason = "Bad Request";
+    clock_tick(context->clock);
+    if (store->trail == NULL) {
+        refuse(reply, 400, "Bad Request",
+               "Nothing is recorded: why-memory is 0, or was refused at the start.\n");
+        return;
+    }
+    /* Each value has room for the whole query, so that key and member fit. */
+    char *room = mem_alloc(3 * query.len + 1);
+    struct bytes key, member, number;
+    int64_t db = 0;
+    bool has_key = query_find(query, LIT("key"), room, &key);
+    bool has_member = query_find(query, LIT("member"), room + query.len, &member);
+    if (query_find(query, LIT("db"), room + 2 * query.len, &number))
+        has_key = has_key && number_parse_int64(number.data, number.len, &db) && db >= 0 &&
+                  db < store->database_count;
+    if (has_key) {
+        struct json json = { .out = &reply->body };
+        const struct why_question question = {
+            .store = store,
+            .ks = store_database(store, (unsigned)db),
+            .key = key,
+            .member = has_member ? &member : NULL,
+            .now = clock_now(context->clock),
+        };
+        const struct why_sink sink = {
+            .open = take_open,
+            .close = take_close,
+            .text = take_text,
+            .integer = take_integer,
+            .null = take_null,
+            .ctx = &json,
+        };
+        reply->type = "application/json";
+        expiry_why_answer(&question, &sink);
+    } else {
+        refuse(reply, 400, "Bad Request",
+               "Ask for a key and a database: /why.json?key=name&db=0\n");
+    }
+    mem_free(room);
 }
 
 void site_answer(struct site *site, const struct site_request *request, struct site_reply *reply)

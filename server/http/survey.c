@@ -77,17 +77,26 @@ void survey_free(struct survey *survey)
 
 /* ---- working --------------------------------------------------------------------------------- */
 
-static void note_longest(struct survey *survey, const struct entry *entry)
+static void note_entry(void *ctx, const struct entry *entry)
 {
-    struct longest *longest = &survey->running.longest;
+    struct survey *survey = ctx;
+    struct pass *pass = &survey->running;
+    struct longest *longest = &pass->longest;
+    struct bytes key = entry_key(entry);
+    if (entry->object.type == TYPE_STREAM &&
+        stream_groups_count(stream_groups(entry->object.stream)) > 0)
+        surveyed_names_note(&pass->streams, survey->db, key);
+    if (entry->object.type != TYPE_DEHYDRATOR) return;
+    surveyed_names_note(&pass->names, survey->db, key);
+
+    /* Is it one of those whose first due element has waited longest? */
     msec since = dehydrator_next(entry->object.dehydrator);
     bool is_full = longest->count == SURVEY_LONGEST;
     if (!instant_due(since, clock_now(survey->clock))) return;
     if (is_full && longest->since[SURVEY_LONGEST - 1] <= since) return;
-    if (!surveyed_names_fit(&survey->running.names, entry_key(entry))) return;
+    if (!surveyed_names_fit(&pass->names, key)) return;
     for (size_t i = 0; i < longest->count; i++) /* it may be visited twice */
-        if (longest->at[i].db == survey->db &&
-            bytes_equal(blob_view(longest->at[i].key), entry_key(entry)))
+        if (longest->at[i].db == survey->db && bytes_equal(blob_view(longest->at[i].key), key))
             return;
     if (is_full) blob_free(longest->at[--longest->count].key);
     size_t rank = longest->count++;
@@ -95,21 +104,8 @@ static void note_longest(struct survey *survey, const struct entry *entry)
         longest->at[rank] = longest->at[rank - 1];
         longest->since[rank] = longest->since[rank - 1];
     }
-    longest->at[rank] = (struct surveyed_name){ blob_new(entry_key(entry)), survey->db };
+    longest->at[rank] = (struct surveyed_name){ blob_new(key), survey->db };
     longest->since[rank] = since;
-}
-
-static void note_entry(void *ctx, const struct entry *entry)
-{
-    struct survey *survey = ctx;
-    struct pass *pass = &survey->running;
-    if (entry->object.type == TYPE_DEHYDRATOR) {
-        surveyed_names_note(&pass->names, survey->db, entry_key(entry));
-        note_longest(survey, entry);
-    } else if (entry->object.type == TYPE_STREAM &&
-               stream_groups_count(stream_groups(entry->object.stream)) > 0) {
-        surveyed_names_note(&pass->streams, survey->db, entry_key(entry));
-    }
 }
 
 static void note_drained(void *ctx, struct bytes key, const struct delivery_tally *tally)
@@ -119,20 +115,6 @@ static void note_drained(void *ctx, struct bytes key, const struct delivery_tall
     (void)tally;
     if (!surveyed_names_has(&pass->names, survey->db, key))
         surveyed_names_note(&pass->drained, survey->db, key);
-}
-
-/* Notes the dehydrators of the current database that have become empty. Returns true when all are
- * noted. */
-static bool scan_drained(struct survey *survey, size_t steps)
-{
-    const struct drained *drained = store_database(survey->store, survey->db)->drained;
-    msec now = clock_now(survey->clock);
-    if (drained == NULL) survey->cursor = 0;
-    for (; drained != NULL && steps >= BUCKET_STEPS; steps -= BUCKET_STEPS) {
-        survey->cursor = drained_scan(drained, survey->cursor, now, note_drained, survey);
-        if (survey->cursor == 0) return true;
-    }
-    return drained == NULL;
 }
 
 /* Counts about `steps` keys and members of the current database. After its last key, moves on to
@@ -147,7 +129,15 @@ static void step(struct survey *survey, size_t steps)
         outlook_watch(*outlook, note_entry, survey);
     }
     if (*outlook != NULL && !outlook_run(*outlook, steps)) return;
-    if (!scan_drained(survey, steps)) return;
+    /* Note the dehydrators of the database that have become empty. */
+    bool more = ks->drained != NULL;
+    if (!more) survey->cursor = 0;
+    for (; more && steps >= BUCKET_STEPS; steps -= BUCKET_STEPS) {
+        survey->cursor = drained_scan(ks->drained, survey->cursor, clock_now(survey->clock),
+                                      note_drained, survey);
+        more = survey->cursor != 0;
+    }
+    if (more) return;
     if (++survey->db < store->database_count) return;
     drop_pass(survey, &survey->result);
     survey->result = survey->running;
