@@ -261,25 +261,6 @@ static void drop(struct side *side)
     byte_ring_free(side->link.news);
 }
 
-/* Starts one thread. Returns 0, or an errno if it could not be started. */
-static int start(struct io_threads *threads, struct side *side)
-{
-    struct io_link *link = &side->link;
-    TAILQ_INIT(&side->starving);
-    side->threads = threads;
-    link->orders = byte_ring_new(IO_RING);
-    link->news = byte_ring_new(IO_RING);
-    link->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    link->main_wake = threads->wake;
-    link->main_asleep = &threads->asleep;
-    if (link->wake >= 0 && link->orders != NULL && link->news != NULL)
-        side->thread = io_thread_start(link);
-    if (side->thread != NULL) return 0;
-    int error = errno;
-    drop(side);
-    return error;
-}
-
 struct io_threads *io_threads_new(struct loop *loop, unsigned count,
                                   void (*happened)(void *owner, const struct io_news *news))
 {
@@ -295,8 +276,22 @@ struct io_threads *io_threads_new(struct loop *loop, unsigned count,
     threads->timer = loop_timer_new(loop, take_news, threads);
     threads->sides = mem_alloc_lines(count * sizeof(*threads->sides));
     memset(threads->sides, 0, count * sizeof(*threads->sides));
-    for (; threads->count < count && error == 0; threads->count += error == 0)
-        error = start(threads, &threads->sides[threads->count]);
+    for (; threads->count < count && error == 0; threads->count += error == 0) {
+        struct side *side = &threads->sides[threads->count];
+        struct io_link *link = &side->link;
+        TAILQ_INIT(&side->starving);
+        side->threads = threads;
+        link->orders = byte_ring_new(IO_RING);
+        link->news = byte_ring_new(IO_RING);
+        link->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        link->main_wake = wake;
+        link->main_asleep = &threads->asleep;
+        if (link->wake >= 0 && link->orders != NULL && link->news != NULL)
+            side->thread = io_thread_start(link);
+        if (side->thread != NULL) continue;
+        error = errno;
+        drop(side);
+    }
     if (error == 0) return threads;
     io_threads_free(threads);
     errno = error;

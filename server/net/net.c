@@ -101,24 +101,6 @@ static void resume_accepting(void *ctx)
     want_all(ctx, LOOP_READ);
 }
 
-/* Stops accepting for RETRY_USEC because descriptors or memory ran out. Trying again at once would
- * keep the CPU busy; new clients can wait in the kernel's backlog. */
-static void pause_accepting(struct net *net)
-{
-    int error = errno;
-    int64_t now = clock_mono_usec();
-    if (net->logged_usec == 0 || now - net->logged_usec >= LOG_USEC) {
-        log_line(LOG_WARNING, "Can't accept connections: %s. Trying again every 100 ms. %s",
-                 strerror(error),
-                 error == EMFILE || error == ENFILE
-                     ? "Raise the limit of open files (LimitNOFILE in a unit), or lower maxclients"
-                     : "Free memory on this machine, or lower maxmemory");
-        net->logged_usec = now;
-    }
-    want_all(net, 0);
-    loop_timer_set(net->retry, RETRY_USEC);
-}
-
 static void accept_ready(void *ctx, unsigned what)
 {
     (void)what;
@@ -130,7 +112,21 @@ static void accept_ready(void *ctx, unsigned what)
         int fd =
             accept4(listener->fd, (struct sockaddr *)&from, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
-            pause_accepting(net);
+            /* Stop accepting for RETRY_USEC. Trying again at once would keep the CPU busy; new
+             * clients can wait in the kernel's backlog. */
+            int error = errno;
+            int64_t now = clock_mono_usec();
+            if (net->logged_usec == 0 || now - net->logged_usec >= LOG_USEC) {
+                net->logged_usec = now;
+                log_line(LOG_WARNING, "Can't accept connections: %s. Trying again every 100 ms. %s",
+                         strerror(error),
+                         error == EMFILE || error == ENFILE
+                             ? "Raise the limit of open files (LimitNOFILE in a unit), or lower "
+                               "maxclients"
+                             : "Free memory on this machine, or lower maxmemory");
+            }
+            want_all(net, 0);
+            loop_timer_set(net->retry, RETRY_USEC);
             return;
         }
         if (fd < 0 && errno == EAGAIN) return;
@@ -366,20 +362,6 @@ static bool listen_unix(struct net *net, const struct reason *why)
     return true;
 }
 
-static bool open_all(struct net *net, const struct reason *why)
-{
-    if (!listen_all_tcp(net, PORT_TCP, why) || !listen_all_tcp(net, PORT_TLS, why) ||
-        !listen_unix(net, why))
-        return false;
-    if (net->listeners[0].io != NULL) return true;
-    int64_t port = net->conf->port != 0 ? net->conf->port : net->conf->tls_port;
-    if (port != 0 && net->conf->bind[0] != '\0')
-        return fail_open(
-            why, "Failed listening on port %d (TCP): this machine has none of the addresses '%s'",
-            (int)port, net->conf->bind);
-    return fail_open(why, "Configured to not listen anywhere");
-}
-
 /* --- sockets that the service manager has opened --- */
 
 static bool open_passed(struct net *net, const struct activation *passed, const struct reason *why)
@@ -423,7 +405,20 @@ struct net *net_open(struct loop *loop, const struct conf *conf, struct clients 
     struct activation passed;
     bool good = activation_take(&passed, why, why_size);
     net->passed = good && passed.count > 0;
-    if (good) good = net->passed ? open_passed(net, &passed, &reason) : open_all(net, &reason);
+    if (net->passed) {
+        good = open_passed(net, &passed, &reason);
+    } else if (good) {
+        int64_t port = conf->port != 0 ? conf->port : conf->tls_port;
+        good = listen_all_tcp(net, PORT_TCP, &reason) && listen_all_tcp(net, PORT_TLS, &reason) &&
+               listen_unix(net, &reason);
+        if (good && net->listeners[0].io == NULL && port != 0 && conf->bind[0] != '\0')
+            good = fail_open(&reason,
+                             "Failed listening on port %d (TCP): this machine has none of the "
+                             "addresses '%s'",
+                             (int)port, conf->bind);
+        else if (good && net->listeners[0].io == NULL)
+            good = fail_open(&reason, "Configured to not listen anywhere");
+    }
     if (good) return net;
     net_close(net);
     return NULL;
