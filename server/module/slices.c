@@ -131,14 +131,6 @@ static bool is_before(uint64_t end)
     return redis.MonotonicMicroseconds() < end;
 }
 
-static void read_queued(RedisModuleCtx *ctx, uint64_t end)
-{
-    while (here.known.changes.count > 0 &&
-           (here.known.changes.count > NAMES_WAITING || is_before(end)))
-        for (int i = 0; i < READS; i++)
-            if (!volatile_keys_read(&here.known, ctx)) return;
-}
-
 static void apply_policies(RedisModuleCtx *ctx, uint64_t end)
 {
     while (key_policies_waiting() > 0 &&
@@ -199,7 +191,11 @@ static void run_slice(RedisModuleCtx *ctx, bool opens)
     int db = redis.GetSelectedDb(ctx);
     uint64_t begin = redis.MonotonicMicroseconds(), end = begin + SLICE_END;
     if (opens) apply_policies(ctx, begin + POLICIES_END);
-    read_queued(ctx, begin + READ_END);
+    bool left = true;
+    while (left && here.known.changes.count > 0 &&
+           (here.known.changes.count > NAMES_WAITING || is_before(begin + READ_END)))
+        for (int i = 0; left && i < READS; i++)
+            left = volatile_keys_read(&here.known, ctx);
     if (opens && !due_at_is_never(read_ahead_next())) {
         uint64_t least = redis.MonotonicMicroseconds() + VALUES_USEC, upto = begin + READ_END;
         while (is_before(upto > least ? upto : least))

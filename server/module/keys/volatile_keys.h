@@ -37,9 +37,9 @@ struct volatile_keys {
 
 void volatile_keys_init(struct volatile_keys *known);
 
-/* Takes a keyspace event of a class in VOLATILE_EVENTS: queues the key, or on the spot notes a
- * loaded, forgets an evicted and counts an expired one. Ignores other events, and keys of imported
- * slots. */
+/* Handles a keyspace event of a class in VOLATILE_EVENTS. Queues a key whose deadline may have
+ * changed or that may be gone; notes a loaded key, forgets an evicted one, and counts and forgets
+ * an expired one at once. Ignores other events, and keys of imported slots. */
 enum { VOLATILE_EVENTS = NOTIFY_GENERIC | NOTIFY_EXPIRED | NOTIFY_EVICTED | NOTIFY_LOADED };
 void volatile_keys_event(struct volatile_keys *known, RedisModuleCtx *ctx, int class,
                          const char *event, RedisModuleString *name);

@@ -120,26 +120,6 @@ static bool load_instant(RedisModuleIO *io, msec *at)
     return stored <= (uint64_t)INSTANT_MAX;
 }
 
-/* Reads a record: an element, or something that belongs to the value beside its elements. */
-static bool load_record(RedisModuleIO *io, int encoding, struct effect *effect)
-{
-    uint64_t record = encoding == 1 ? RECORD_ELEMENT : redis.LoadUnsigned(io);
-    if (record >= RECORDS) return false;
-    effect->kind = kinds[record];
-
-    if (record == RECORD_ELEMENT) {
-        uint64_t at = redis.LoadUnsigned(io), deliveries = redis.LoadUnsigned(io);
-        uint64_t claimed = redis.LoadUnsigned(io);
-        effect->stage = (struct stage){ .at = (msec)at,
-                                        .deliveries = (uint32_t)deliveries,
-                                        .claimed = claimed == 1 };
-        return at <= (uint64_t)INSTANT_MAX && deliveries <= UINT32_MAX && claimed <= 1;
-    }
-
-    return load_instant(io, &effect->from) && load_instant(io, &effect->to) &&
-           load_instant(io, &effect->at) && load_instant(io, &effect->stage.at);
-}
-
 bool held_file_load(RedisModuleIO *io, int encoding, enum type type, struct object *object)
 {
     if (encoding < 1 || encoding > HELD_FILE_ENCODING) return false;
@@ -150,7 +130,20 @@ bool held_file_load(RedisModuleIO *io, int encoding, enum type type, struct obje
     for (; good && count > 0; count--) {
         struct effect effect = { 0 };
         if (is_dehydrator) {
-            good = load_record(io, encoding, &effect);
+            uint64_t record = encoding == 1 ? RECORD_ELEMENT : redis.LoadUnsigned(io);
+            good = record < RECORDS;
+            if (good) effect.kind = kinds[record];
+            if (good && record == RECORD_ELEMENT) {
+                uint64_t at = redis.LoadUnsigned(io), deliveries = redis.LoadUnsigned(io);
+                uint64_t claimed = redis.LoadUnsigned(io);
+                effect.stage = (struct stage){ .at = (msec)at,
+                                               .deliveries = (uint32_t)deliveries,
+                                               .claimed = claimed == 1 };
+                good = at <= (uint64_t)INSTANT_MAX && deliveries <= UINT32_MAX && claimed <= 1;
+            } else if (good) {
+                good = load_instant(io, &effect.from) && load_instant(io, &effect.to) &&
+                       load_instant(io, &effect.at) && load_instant(io, &effect.stage.at);
+            }
         } else {
             uint64_t stored = redis.LoadUnsigned(io); /* the deadline plus 1, or 0 for none */
             good = stored <= (uint64_t)INSTANT_MAX + 1;

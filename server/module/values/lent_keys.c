@@ -13,19 +13,6 @@ static struct store *store;
 static struct deadline never;
 static struct lent_keys *current; /* the keys whose values are in the store */
 
-/* Most effects are about the same key as the one before. */
-static unsigned key_of(struct lent_keys *lent, struct bytes name)
-{
-    for (unsigned i = lent->last; i < lent->count + lent->last; i++) {
-        unsigned index = i < lent->count ? i : i - lent->count;
-        if (!bytes_equal(api_bytes(lent->keys[index].name), name)) continue;
-        lent->last = index;
-        return index;
-    }
-    ensure(false, "an effect on a key that was not lent: %.*s", (int)name.len, name.data);
-    return 0;
-}
-
 static int class_of(enum event event)
 {
     switch (event_class(event)) {
@@ -52,7 +39,15 @@ static void on_effect(void *ctx, const struct txn *txn, const struct effect *eff
     struct lent_keys *lent = *(struct lent_keys **)ctx;
     bool has_event = class_of(effect->event) != 0 && !effect->again;
     if (effect->kind == EFFECT_NONE && !has_event) return;
-    unsigned index = key_of(lent, effect->key);
+    /* Most effects are about the same key as the one before. */
+    unsigned index = lent->last, tried = 0;
+    for (; tried < lent->count; tried++) {
+        if (bytes_equal(api_bytes(lent->keys[index].name), effect->key)) break;
+        index = index + 1 < lent->count ? index + 1 : 0;
+    }
+    ensure(tried < lent->count, "an effect on a key that was not lent: %.*s", (int)effect->key.len,
+           effect->key.data);
+    lent->last = index;
     struct lent_key *key = &lent->keys[index];
     if (effect->kind != EFFECT_NONE) {
         key->changed = true;
