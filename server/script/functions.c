@@ -15,10 +15,140 @@
 #include "server/script/lua/registry.h"
 #include "server/script/lua_reply.h"
 #include "server/script/sandbox.h"
+#include "server/script/shebang.h"
 
 enum { LOAD_USEC = 500 * 1000 };
 
 #define CHUNK_NAME "@user_function"
+
+/* ---- redis.register_function ----------------------------------------------------------------- */
+
+/* A library calls this function while it loads. As in Redis 7.0, it passes a name and a function,
+ * or one table of named arguments. Errors are tables whose field `err` is Redis' message. */
+
+/* Slots of Lua's stack: the table of named arguments, then the values from it, or nil. The values
+ * stay on the stack during the call, so that C can use their texts. */
+enum { NAMED = 1, NAME, DESCRIPTION, CALLBACK };
+
+static int refuse(lua_State *lua, const char *why)
+{
+    lua_createtable(lua, 0, 1);
+    lua_pushfstring(lua, "ERR %s", why);
+    lua_setfield(lua, -2, "err");
+    return lua_error(lua);
+}
+
+static struct bytes text_at(lua_State *lua, int index)
+{
+    struct bytes text;
+    text.data = lua_tolstring(lua, index, &text.len);
+    return text;
+}
+
+/* Returns the flags in the list at the top of the stack, up to its first nil. */
+static unsigned read_flag_table(lua_State *lua)
+{
+    unsigned flags = 0;
+    if (!lua_istable(lua, -1))
+        refuse(lua, "flags argument to redis.register_function must be a table representing "
+                    "function flags");
+    for (int i = 1;; i++) {
+        lua_rawgeti(lua, -1, i);
+        if (lua_isnil(lua, -1)) break;
+        const struct script_flag_name *known = script_flag_names;
+        const char *name = lua_tostring(lua, -1);
+        while (known->name != NULL && (name == NULL || strcasecmp(known->name, name) != 0))
+            known++;
+        if (known->flag == 0) refuse(lua, "unknown flag given");
+        flags |= known->flag;
+        lua_pop(lua, 1);
+    }
+    lua_pop(lua, 1);
+    return flags;
+}
+
+/* Moves the values of the named arguments from the table to their slots, and returns the flags.
+ * Raises an error if one is missing or has a wrong type. */
+static unsigned read_named(lua_State *lua)
+{
+    unsigned flags = 0;
+    if (!lua_istable(lua, NAMED))
+        refuse(lua, "calling redis.register_function with a single argument is only applicable to "
+                    "Lua table (representing named arguments).");
+    lua_settop(lua, CALLBACK);
+    lua_pushnil(lua);
+    while (lua_next(lua, NAMED) != 0) {
+        /* lua_tostring would change a number, and lua_next needs the key as it was. */
+        if (lua_type(lua, -2) == LUA_TNUMBER)
+            refuse(lua, "unknown argument given to redis.register_function");
+        if (lua_type(lua, -2) != LUA_TSTRING)
+            refuse(lua, "named argument key given to redis.register_function is not a string");
+        const char *key = lua_tostring(lua, -2);
+        if (strcasecmp(key, "function_name") == 0) {
+            if (!lua_isstring(lua, -1))
+                refuse(lua,
+                       "function_name argument given to redis.register_function must be a string");
+            lua_replace(lua, NAME);
+        } else if (strcasecmp(key, "description") == 0) {
+            if (!lua_isstring(lua, -1))
+                refuse(lua,
+                       "description argument given to redis.register_function must be a string");
+            lua_replace(lua, DESCRIPTION);
+        } else if (strcasecmp(key, "callback") == 0) {
+            if (!lua_isfunction(lua, -1))
+                refuse(lua,
+                       "callback argument given to redis.register_function must be a function");
+            lua_replace(lua, CALLBACK);
+        } else if (strcasecmp(key, "flags") == 0) {
+            flags = read_flag_table(lua);
+            lua_pop(lua, 1);
+        } else {
+            refuse(lua, "unknown argument given to redis.register_function");
+        }
+    }
+    if (lua_isnil(lua, NAME))
+        refuse(lua, "redis.register_function must get a function name argument");
+    if (lua_isnil(lua, CALLBACK))
+        refuse(lua, "redis.register_function must get a callback argument");
+    return flags;
+}
+
+/* The upvalue is the address of functions->loading: the library that loads, or NULL. The callback
+ * is kept as a reference in Lua's registry. */
+static int register_function(lua_State *lua)
+{
+    struct function_library **loading = lua_touserdata(lua, lua_upvalueindex(1));
+    struct function_spec spec = { .flags = 0 };
+    int count = lua_gettop(lua);
+    if (count < 1 || count > 2)
+        return refuse(lua, "wrong number of arguments to redis.register_function");
+    if (*loading == NULL)
+        return refuse(lua, "redis.register_function can only be called on FUNCTION LOAD command");
+    if (count == 1) {
+        spec.flags = read_named(lua);
+    } else {
+        if (!lua_isstring(lua, 1))
+            return refuse(lua, "first argument to redis.register_function must be a string");
+        if (!lua_isfunction(lua, 2))
+            return refuse(lua, "second argument to redis.register_function must be a function");
+        lua_pushnil(lua);
+        lua_insert(lua, NAMED);
+        lua_pushnil(lua);
+        lua_insert(lua, DESCRIPTION);
+    }
+    spec.name = text_at(lua, NAME);
+    if (!lua_isnil(lua, DESCRIPTION)) spec.description = text_at(lua, DESCRIPTION);
+    if (!library_name_ok(spec.name))
+        return refuse(lua, "Library names can only contain letters, numbers, or underscores(_) and "
+                           "must be at least one character long");
+    lua_settop(lua, CALLBACK);
+    spec.callback = luaL_ref(lua, LUA_REGISTRYINDEX);
+    if (function_library_register(*loading, &spec)) return 0;
+    luaL_unref(lua, LUA_REGISTRYINDEX, spec.callback);
+    return refuse(lua, "Function already exists in the library");
+}
+
+/* ---- the environment ------------------------------------------------------------------------- */
 
 /* Makes the table at the top strict: from now on, reading a field that it lacks raises an error. */
 static void make_strict(lua_State *lua)
@@ -200,7 +330,8 @@ void functions_init(struct functions *functions, struct interpreter *interpreter
     lua_newtable(lua);
     lua_getglobal(lua, "redis");
     sandbox_copy_fields(lua, loading_fields);
-    function_register_push(lua, &functions->loading);
+    lua_pushlightuserdata(lua, &functions->loading);
+    lua_pushcclosure(lua, register_function, 1);
     lua_setfield(lua, -2, "register_function");
     make_strict(lua);
     lua_setfield(lua, -2, "redis");
@@ -231,10 +362,4 @@ void functions_init(struct functions *functions, struct interpreter *interpreter
 void functions_drop(struct functions *functions)
 {
     function_table_drop(&functions->table);
-}
-
-size_t functions_bytes(const struct functions *functions)
-{
-    const struct function_table *table = &functions->table;
-    return table->bytes + dict_bytes(&table->libraries) + dict_bytes(&table->functions);
 }

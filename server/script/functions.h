@@ -7,7 +7,7 @@
 #pragma once
 
 #include "conf/conf.h"
-#include "server/script/function_register.h"
+#include "server/script/function_table.h"
 #include "server/script/lua/interpreter.h"
 #include "store/library.h"
 
@@ -38,14 +38,13 @@ void functions_sync(struct functions *functions, const struct libraries *librari
  * `error`. */
 struct function_library *functions_compile(struct functions *functions, struct bytes name,
                                            struct bytes code, char error[FUNCTION_ERROR_MAX]);
-/* Puts the library in the place of the one with its name, and takes ownership. Call it after
- * functions_sync, when the store contains the new code as `stored`. No other library may contain a
- * function with the name of one of its functions. */
+/* Puts the library in the place of the one with its name; ownership passes. The store must contain
+ * the new code as `stored`, and no other library may have changed since functions_sync, which would
+ * otherwise not notice the change. No other library may contain a function with the name of one of
+ * its functions. */
 void functions_install(struct functions *functions, struct function_library *library,
                        const struct libraries *libraries, const struct library *stored);
 
 /* Initializes another table, for libraries that functions_compile makes and functions_install may
  * put into functions->table later. */
 void functions_table_init(struct functions *functions, struct function_table *table);
-
-size_t functions_bytes(const struct functions *functions); /* without Lua's memory */

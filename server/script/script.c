@@ -230,11 +230,14 @@ struct functions *scripting_functions(struct scripting *scripting)
 struct script_report script_report(struct scripting *scripting)
 {
     const struct function_table *table = &scripting_functions(scripting)->table;
+    const struct scripts *scripts = &scripting->scripts;
     return (struct script_report){ .lua_bytes = scripting->interpreter->used,
                                    .libraries = dict_count(&table->libraries),
                                    .functions = dict_count(&table->functions),
-                                   .function_bytes = functions_bytes(&scripting->functions),
-                                   .scripts_evicted = scripting->scripts.evicted,
-                                   .scripts = dict_count(&scripting->scripts.by_sha),
-                                   .script_bytes = scripts_bytes(&scripting->scripts) };
+                                   .function_bytes = table->bytes + dict_bytes(&table->libraries) +
+                                                     dict_bytes(&table->functions),
+                                   .scripts_evicted = scripts->evicted,
+                                   .scripts = dict_count(&scripts->by_sha),
+                                   .script_bytes = scripts->bytes + dict_bytes(&scripts->by_text) +
+                                                   dict_bytes(&scripts->by_sha) };
 }

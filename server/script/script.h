@@ -11,7 +11,7 @@
  *     lib_redis           the table `redis`; lua_reply: replies as Lua values and back
  *     arguments           KEYS and ARGV
  *     scripts             the compiled scripts; shebang: their first line
- *     functions           the compiled libraries; function_table, _batch and _register: parts of it
+ *     functions           the compiled libraries; function_table, function_batch: parts of it
  *     busy                serves other clients while a script runs for long
  *     returns             makes errors name the line that Redis names
  *
@@ -64,10 +64,10 @@ struct script_run {
 void script_run(struct scripting *scripting, struct call *call, const struct script_run *run);
 
 struct script_report {
-    size_t lua_bytes; /* memory of the interpreter, including what scripts keep in it */
-    size_t scripts, script_bytes;
+    size_t lua_bytes;             /* memory of the interpreter, including what scripts keep in it */
+    size_t scripts, script_bytes; /* bytes without Lua's memory */
     uint64_t scripts_evicted;
-    size_t libraries, functions, function_bytes;
+    size_t libraries, functions, function_bytes; /* bytes without Lua's memory */
 };
 struct script_report script_report(struct scripting *scripting);
 

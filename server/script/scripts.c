@@ -141,8 +141,3 @@ void scripts_end(struct scripts *scripts, struct script *script)
     script->runs = false;
     if (script->dropped) free_script(scripts, script);
 }
-
-size_t scripts_bytes(const struct scripts *scripts)
-{
-    return scripts->bytes + dict_bytes(&scripts->by_text) + dict_bytes(&scripts->by_sha);
-}

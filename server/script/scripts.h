@@ -50,5 +50,3 @@ void scripts_keep(struct scripts *scripts, struct script *script);
 void scripts_begin(struct scripts *scripts, struct script *script);
 void scripts_end(struct scripts *scripts, struct script *script);
 void scripts_flush(struct scripts *scripts);
-
-size_t scripts_bytes(const struct scripts *scripts);

@@ -8,11 +8,13 @@
  * buffer if Lua raises an error, so before it is called Lua's memory is checked as well. */
 #include "server/script/lua/libraries.h"
 
+#include <limits.h>
 #include <luajit-2.1/lauxlib.h>
+#include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "server/script/lua/interpreter.h"
-#include "server/script/lua/json_bounds.h"
 #include "server/script/lua/registry.h"
 #include "store/mem/mem.h"
 
@@ -29,6 +31,171 @@ enum {
 /* Upvalues of encode: lua-cjson's functions, and up to which need the buffer is kept; of decode. */
 enum { ENCODE = 1, KEEP_BUFFER, MAX_DEPTH, SPARSE_ARRAY, KEPT_NEED };
 enum { DECODE = 1 };
+
+/* ---- bounds of the memory that a call needs -------------------------------------------------- */
+
+enum {
+    NUMBER_BYTES = 26,      /* of a number, with quotes, as a key is written */
+    LAST_BYTES = 64,        /* encode makes room for 32 bytes before it writes a number */
+    WORD_BYTES = 8,         /* true, false, null */
+    ESCAPED_BYTES = 6,      /* of one escaped byte, such as \u0001 */
+    BETWEEN_BYTES = 2,      /* a comma, and a colon or a bracket */
+    NULL_BYTES = 5,         /* a missing element of an array */
+    UNASKED_DEPTH = 8,      /* deeper, the module's max_depth is read */
+    UNASKED_MISSING = 1000, /* with more missing elements, its sparse_array is read */
+    VALUE_STEPS = 8,        /* steps of the walk for each value */
+};
+
+/* For encode's buffer and decode's text. The buffer doubles its size, which must stay an int. */
+enum { JSON_MAX_BYTES = 512 * 1024 * 1024 };
+
+/* The most values that one call of encode may write. encode can't be stopped, and takes up to 2 s
+ * for this many. Small tables can stand for many values: 30 tables of which each contains the next
+ * one twice are 2^30 values. */
+enum { JSON_MAX_VALUES = 8 * 1024 * 1024 };
+
+struct walk {
+    lua_State *L;
+    size_t bytes;
+    size_t values; /* a table that is in several tables counts each time */
+    int depth;
+    int max_depth;
+};
+
+static void add_json_text(struct walk *walk, int index)
+{
+    size_t len = lua_objlen(walk->L, index);
+    if (len > JSON_MAX_BYTES) len = JSON_MAX_BYTES;
+    walk->bytes += len * ESCAPED_BYTES + 2;
+}
+
+static void add_value(struct walk *walk);
+
+static void check_bytes(const struct walk *walk)
+{
+    if (walk->bytes > JSON_MAX_BYTES || walk->values > JSON_MAX_VALUES)
+        luaL_error(walk->L, "Cannot serialise, the text would be too long");
+}
+
+/* Adds the bound of the table on top of the stack. */
+static void add_table(struct walk *walk)
+{
+    lua_State *L = walk->L;
+    walk->depth++;
+    if (walk->depth > UNASKED_DEPTH && walk->max_depth == 0) {
+        lua_pushvalue(L, lua_upvalueindex(MAX_DEPTH));
+        lua_call(L, 0, 1);
+        walk->max_depth = (int)lua_tointeger(L, -1);
+        lua_pop(L, 1);
+    }
+    bool too_deep = walk->max_depth > 0 && walk->depth > walk->max_depth;
+    if (too_deep || lua_checkstack(L, SLOTS_PER_LEVEL) == 0 || !interpreter_has_stack(L))
+        luaL_error(L, "Cannot serialise, excessive nesting (%d)",
+                   too_deep ? walk->max_depth + 1 : walk->depth);
+
+    double last = 0;
+    size_t count = 0, numbers = 0;
+    walk->bytes += BETWEEN_BYTES;
+    for (lua_pushnil(L); lua_next(L, -2) != 0; lua_pop(L, 1)) {
+        double key = lua_type(L, -2) == LUA_TNUMBER ? lua_tonumber(L, -2) : 0;
+        if (lua_type(L, -2) == LUA_TSTRING) add_json_text(walk, -2);
+        if (key >= 1 && key == floor(key)) numbers++;
+        if (key > last && key <= INT_MAX) last = floor(key);
+        count++;
+        walk->bytes += BETWEEN_BYTES;
+        add_value(walk);
+        check_bytes(walk);
+    }
+    /* If too many elements of an array are missing, encode raises an error or writes an object;
+     * which of the two depends on its settings. */
+    bool is_array = numbers == count;
+    if (is_array && last - (double)count > UNASKED_MISSING) {
+        lua_pushvalue(L, lua_upvalueindex(SPARSE_ARRAY));
+        lua_call(L, 0, 3);
+        double ratio = lua_tonumber(L, -2), safe = lua_tonumber(L, -1);
+        lua_pop(L, 3);
+        is_array = ratio <= 0 || last <= (double)count * ratio || last <= safe;
+    }
+    if (!is_array)
+        walk->bytes += count * NUMBER_BYTES;
+    else if (last > (double)count) /* missing elements of an array are written as null */
+        walk->bytes += (size_t)(last - (double)count) * NULL_BYTES;
+    check_bytes(walk);
+    interpreter_spend(L, VALUE_STEPS * (unsigned)(count + 1));
+    walk->depth--;
+}
+
+/* Adds the bound of the value on top of the stack. Adds nothing for types that encode refuses. */
+static void add_value(struct walk *walk)
+{
+    walk->values++;
+    switch (lua_type(walk->L, -1)) {
+    case LUA_TTABLE: add_table(walk); break;
+    case LUA_TSTRING: add_json_text(walk, -1); break;
+    case LUA_TNUMBER: walk->bytes += NUMBER_BYTES; break;
+    default: walk->bytes += WORD_BYTES; break;
+    }
+}
+
+/* Returns an upper bound of the bytes that encode's buffer will need for the value on top of L's
+ * stack. Raises a Lua error if the bound exceeds JSON_MAX_BYTES, if there are more than
+ * JSON_MAX_VALUES values, if the value is nested deeper than encode or the stacks of Lua and C
+ * allow, or if on_steps of the interpreter ends the script. Takes about as long as encode. */
+static size_t bound_encoded(lua_State *L)
+{
+    struct walk walk = { .L = L, .bytes = LAST_BYTES };
+    add_value(&walk);
+    check_bytes(&walk);
+    return walk.bytes;
+}
+
+/* Upper bounds of LuaJIT's memory in bytes. An element of an array needs up to 24 bytes, an entry
+ * of a hash 72, counting the old part of a table, which still exists while the table doubles. A
+ * string needs 25 bytes in addition to its text, and 24 in the table of strings. */
+enum {
+    PER_TABLE = 128, /* a table, with its first element */
+    PER_COMMA = 28,
+    PER_COLON = 56, /* in addition to a comma's */
+    PER_TEXT = 60,
+    PER_LEVEL = 96, /* a level of Lua's stack, which doubles too */
+    AT_LEAST = 4096,
+};
+
+/* Upper bounds for decoding a text, whether or not it is JSON. */
+struct decoded {
+    size_t bytes; /* bytes of Lua's memory */
+    size_t depth; /* levels of nesting */
+};
+
+static struct decoded bound_decoded(const char *text, size_t len)
+{
+    struct decoded need = { .bytes = AT_LEAST + len };
+    const char *end = text + len;
+    size_t depth = 0;
+    for (const char *at = text; at < end; at++) {
+        switch (*at) {
+        case '[':
+        case '{':
+            need.bytes += PER_TABLE;
+            if (++depth > need.depth) need.depth = depth;
+            break;
+        case ']':
+        case '}': depth -= depth > 0; break;
+        case ',': need.bytes += PER_COMMA; break;
+        case ':': need.bytes += PER_COLON; break;
+        case '"':
+            need.bytes += PER_TEXT;
+            for (at++; at < end && *at != '"'; at++)
+                if (*at == '\\') at++;
+            break;
+        default: break;
+        }
+    }
+    need.bytes += need.depth * PER_LEVEL;
+    return need;
+}
+
+/* ---- the functions --------------------------------------------------------------------------- */
 
 static void raise_no_memory(lua_State *L)
 {
@@ -76,10 +243,8 @@ static void set_keep_buffer(lua_State *L, bool keep)
 
 static int cjson_encode(lua_State *L)
 {
-    static const struct json_limits limits = { .max_depth = lua_upvalueindex(MAX_DEPTH),
-                                               .sparse_array = lua_upvalueindex(SPARSE_ARRAY) };
     luaL_argcheck(L, lua_gettop(L) == 1, 1, "expected 1 argument");
-    size_t need = json_bound_encoded(L, &limits);
+    size_t need = bound_encoded(L);
     interpreter_spend(L, (unsigned)(need / BYTES_PER_STEP));
     require_room(L, 2 * need); /* the buffer doubles its size */
     luaL_checkstack(L, 3 * LUA_MINSTACK, "too many nested calls");
@@ -100,7 +265,7 @@ static int cjson_decode(lua_State *L)
     const char *text = luaL_checklstring(L, 1, &len);
     if (len > JSON_MAX_BYTES) raise_no_memory(L);
     interpreter_spend(L, (unsigned)(len / BYTES_PER_STEP));
-    struct json_decoded need = json_bound_decoded(text, len);
+    struct decoded need = bound_decoded(text, len);
     require_room(L, len);
     /* Reserve stack for the levels of nesting now, so that it does not grow while lua-cjson runs.
      * lua-cjson itself raises an error for a text that is nested more deeply. */

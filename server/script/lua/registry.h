@@ -1,5 +1,5 @@
 /* registry: values in Lua's registry, which scripts can't reach. The keys are numbers below those
- * of luaL_ref and below its LUA_REFNIL and LUA_NOREF, which find nothing.
+ * of luaL_ref and below its LUA_REFNIL and LUA_NOREF, with which a look-up must find nothing.
  *
  * Addresses of variables would be the usual keys. But they differ between two processes, and with
  * them the order in which the collector visits the registry, and so the memory in use at an
