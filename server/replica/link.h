@@ -53,7 +53,8 @@ void link_close(struct link *link, const char *why); /* NULL to close silently *
 bool link_take_lost_copy(struct link *link);
 
 enum link_state link_state(const struct link *link);
-const char *link_step(const struct link *link); /* for ROLE: "connect", "connecting", "sync", ... */
+/* Returns "connect", "connecting", "handshake", "sync" or "connected", for ROLE. */
+const char *link_step(const struct link *link);
 int64_t link_silent_usec(const struct link *link); /* time since the last byte */
 /* Returns the time since the link went down, or -1 if it is up, or never was. */
 int64_t link_down_usec(const struct link *link);

@@ -1,9 +1,10 @@
 /* replicas: the replicas that follow this server, whether this server is a master or a replica
  * itself. Depends on full copies, the backlog and connections.
  *
- * A replica asks for the stream from an offset on. If the backlog contains that offset, the replica
- * continues from there. Otherwise it first receives a full copy, and then the stream from the
- * offset at which the copy was begun. One child at a time makes one copy, for all replicas that
+ * A replica asks for a stream from an offset on. If that stream is part of this server's history up
+ * to the offset, and the backlog has the bytes from there on, the replica continues from there.
+ * Otherwise it first receives a full copy, and then the stream from the offset at which the copy
+ * was begun. One child at a time makes one copy, for all replicas that
  * wait for a copy of the same form (full_copy.h).
  *
  * Bytes are sent directly from the backlog, so a replica costs no memory except for the bytes by
@@ -41,7 +42,8 @@ struct replicas_wiring {
 };
 
 struct replicas *replicas_new(const struct replicas_wiring *wiring); /* NULL with errno */
-void replicas_free(struct replicas *replicas);                       /* after the connections */
+/* Frees it. All connections must be closed, because those of replicas refer to it. */
+void replicas_free(struct replicas *replicas);
 
 /* ---- what a replica reports ---- */
 
@@ -89,8 +91,9 @@ void replicas_turn(struct replicas *replicas);
 /* Returns the memory that is used only because replicas are slow: full copies that are being sent,
  * and the part of the backlog that replicas still need but that exceeds repl-backlog-size. */
 size_t replicas_lag_bytes(const struct replicas *replicas);
-/* Call about once a second: closes replicas that have been silent for longer than repl-timeout.
- * Unless `silent`, adds a PING to the stream each repl-ping-replica-period. */
+/* Call about once a second: closes replicas that have been silent for longer than repl-timeout, and
+ * sends an empty line to those that wait for a copy. Unless `silent`, adds a PING to the stream
+ * each repl-ping-replica-period. */
 void replicas_second(struct replicas *replicas, bool silent);
 /* Closes all replicas that have asked for the stream, and cancels the full copy that is being made.
  * Call when the stream has ended or continues under another id. replicas_gone_sec counts from this

@@ -29,7 +29,8 @@ struct replication_wiring {
 };
 
 struct replication *replication_new(const struct replication_wiring *wiring); /* NULL with errno */
-void replication_free(struct replication *replication); /* after the connections */
+/* Frees it. All connections must be closed, because those of replicas refer to it. */
+void replication_free(struct replication *replication);
 
 /* Begins replication after the data is loaded and before it changes: continues the stream that the
  * loaded data belongs to, and follows the master of the option `replicaof`, if that is set. */
