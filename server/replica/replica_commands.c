@@ -85,26 +85,6 @@ static void give_up(void *ctx)
     fail(&call, ERR_FAILOVER_TARGET);
 }
 
-/* Begins to resolve the name of the target, and blocks the client until the result is known.
- * Returns false if the name can't be resolved now. */
-static bool resolve(struct call *call, const struct failover_goal *goal)
-{
-    struct replication *replication = call->context;
-    struct asker *asker;
-    if (call->block == NULL) return false; /* in MULTI */
-    asker = mem_alloc(sizeof(*asker));
-    *asker = (struct asker){ .replication = replication, .session = call->session };
-    if (!failover_resolve(replication_failover(replication), goal, answer_asker, asker)) {
-        mem_free(asker);
-        return false;
-    }
-    blocked_wait(
-        replication_engine(replication)->blocked, call->session,
-        &(struct blocked_wait){
-            .reason = WAIT_REPLICAS, .gone = forget_asker, .late = give_up, .ctx = asker });
-    return true;
-}
-
 /* context: struct replication */
 static void cmd_failover(struct call *call)
 {
@@ -139,12 +119,28 @@ static void cmd_failover(struct call *call)
     }
     enum failover_target target = TARGET_ONLINE;
     if (goal.host[0] != '\0') target = failover_target(replication_failover(replication), &goal);
-    if (!may_begin(replication, &goal, target, &why))
+    if (!may_begin(replication, &goal, target, &why)) {
         fail(call, why);
-    else if (target != TARGET_MAYBE_NAMED)
+        return;
+    }
+    if (target != TARGET_MAYBE_NAMED) {
         begin(replication, &goal, call->out);
-    else if (!resolve(call, &goal))
+        return;
+    }
+    if (fail_if(call, call->block == NULL, ERR_FAILOVER_TARGET)) return; /* in MULTI */
+
+    /* Resolve the name, and block the client until the result is known. */
+    struct asker *asker = mem_alloc(sizeof(*asker));
+    *asker = (struct asker){ .replication = replication, .session = call->session };
+    if (failover_resolve(replication_failover(replication), &goal, answer_asker, asker)) {
+        blocked_wait(
+            replication_engine(replication)->blocked, call->session,
+            &(struct blocked_wait){
+                .reason = WAIT_REPLICAS, .gone = forget_asker, .late = give_up, .ctx = asker });
+    } else {
+        mem_free(asker);
         fail(call, ERR_FAILOVER_TARGET);
+    }
 }
 
 /* ---- replicas -------------------------------------------------------------------------------- */

@@ -43,25 +43,6 @@ static bool waits_for(const struct replica *replica, struct full_copy_form form)
            own.must_be_whole == form.must_be_whole;
 }
 
-/* Should a child begin a copy in this form? Replicas that ask at about the same time share a child:
- * the copy begins when repl-diskless-sync-delay has passed since the first request, or when
- * repl-diskless-sync-max-replicas wait. */
-static bool copy_is_due(const struct replicas *all, struct full_copy_form form)
-{
-    const struct conf *conf = all->w.conf;
-    int64_t first = INT64_MAX, waiting = 0;
-    const struct replica *replica;
-    TAILQ_FOREACH(replica, &all->list, in_order)
-    {
-        if (!waits_for(replica, form)) continue;
-        waiting++;
-        if (replica->since_usec < first) first = replica->since_usec;
-    }
-    int64_t most = conf->repl_diskless_sync_max_replicas;
-    if (most > 0 && waiting >= most) return true;
-    return clock_mono_usec() - first >= conf->repl_diskless_sync_delay * USEC;
-}
-
 static void begin_copy(struct replicas *all, struct full_copy_form form)
 {
     struct replica *replica;
@@ -101,12 +82,25 @@ static void begin_copy(struct replicas *all, struct full_copy_form form)
 void replica_copies_begin(struct replicas *all)
 {
     if (!all->copies_wait) all->copy_room = COPY_A_TURN;
-    const struct replica *replica;
+    const struct conf *conf = all->w.conf;
+    const struct replica *replica, *other;
     TAILQ_FOREACH(replica, &all->list, in_order)
     {
         if (full_copy_state(all->copy) != COPY_IDLE) return;
         struct full_copy_form form = form_for(replica);
-        if (waits_for(replica, form) && copy_is_due(all, form)) begin_copy(all, form);
+        if (!waits_for(replica, form)) continue;
+        /* Replicas that ask at about the same time share a child: the copy begins when
+         * repl-diskless-sync-delay has passed since the first request, or when
+         * repl-diskless-sync-max-replicas wait. */
+        int64_t first = INT64_MAX, waiting = 0, most = conf->repl_diskless_sync_max_replicas;
+        TAILQ_FOREACH(other, &all->list, in_order)
+        {
+            if (!waits_for(other, form)) continue;
+            waiting++;
+            if (other->since_usec < first) first = other->since_usec;
+        }
+        bool has_waited = clock_mono_usec() - first >= conf->repl_diskless_sync_delay * USEC;
+        if (has_waited || (most > 0 && waiting >= most)) begin_copy(all, form);
     }
 }
 

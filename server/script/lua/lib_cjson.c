@@ -137,18 +137,6 @@ static void add_value(struct walk *walk)
     }
 }
 
-/* Returns an upper bound of the bytes that encode's buffer will need for the value on top of L's
- * stack. Raises a Lua error if the bound exceeds JSON_MAX_BYTES, if there are more than
- * JSON_MAX_VALUES values, if the value is nested deeper than encode or the stacks of Lua and C
- * allow, or if on_steps of the interpreter ends the script. Takes about as long as encode. */
-static size_t bound_encoded(lua_State *L)
-{
-    struct walk walk = { .L = L, .bytes = LAST_BYTES };
-    add_value(&walk);
-    check_bytes(&walk);
-    return walk.bytes;
-}
-
 /* Upper bounds of LuaJIT's memory in bytes. An element of an array needs up to 24 bytes, an entry
  * of a hash 72, counting the old part of a table, which still exists while the table doubles. A
  * string needs 25 bytes in addition to its text, and 24 in the table of strings. */
@@ -244,7 +232,14 @@ static void set_keep_buffer(lua_State *L, bool keep)
 static int cjson_encode(lua_State *L)
 {
     luaL_argcheck(L, lua_gettop(L) == 1, 1, "expected 1 argument");
-    size_t need = bound_encoded(L);
+    /* An upper bound of the bytes that encode's buffer will need. The walk takes about as long as
+     * encode. It raises an error if the bound exceeds JSON_MAX_BYTES, if there are more than
+     * JSON_MAX_VALUES values, or if the value is nested deeper than encode or the stacks of Lua and
+     * C allow. */
+    struct walk walk = { .L = L, .bytes = LAST_BYTES };
+    add_value(&walk);
+    check_bytes(&walk);
+    size_t need = walk.bytes;
     interpreter_spend(L, (unsigned)(need / BYTES_PER_STEP));
     require_room(L, 2 * need); /* the buffer doubles its size */
     luaL_checkstack(L, 3 * LUA_MINSTACK, "too many nested calls");
