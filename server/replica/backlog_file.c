@@ -1,7 +1,6 @@
 /* backlog_file: see backlog_file.h. */
 #include "server/replica/backlog_file.h"
 
-#include <errno.h>
 #include <sys/stat.h>
 
 #include "server/disk/format/crc32c.h"

@@ -1,9 +1,8 @@
 /* full_copy: the current data, written by a forked child into a pipe, for any number of replicas at
  * once. Depends on child, the loop and a store; knows no connection.
  *
- * The bytes stay in memory until every reader has received them. While more than FULL_COPY_AHEAD
- * bytes wait, the pipe is not read: a slow reader slows down the child instead of filling
- * memory. */
+ * The bytes stay in memory until every reader has received them. While FULL_COPY_AHEAD bytes or
+ * more wait, the pipe is not read: a slow reader slows down the child instead of filling memory. */
 #pragma once
 
 #include "server/base/loop.h"

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/replica/link_state.h"
 

@@ -77,6 +77,5 @@ void replica_copies_update(struct replicas *all);
 /* Points `chunks`, at most `max`, to the bytes of the copy to send next to a replica that is
  * COPYING, and returns their number; 0 if none has arrived, or the turn's share is used up. */
 int replica_copies_peek(const struct replica *replica, struct iovec *chunks, int max);
-/* Counts `len` bytes of the copy as sent. After the last one, the replica becomes COPIED or ONLINE.
- * */
+/* Counts `len` bytes of the copy as sent. The last one makes the replica COPIED or ONLINE. */
 void replica_copies_sent(struct replica *replica, size_t len);

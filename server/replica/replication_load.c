@@ -16,8 +16,9 @@
 enum {
     LOAD_USEC = 500,   /* between two turns while a copy is being loaded */
     COPY_PIECE = 8192, /* bytes per read, which take less than LOAD_USEC to load */
-    /* Seconds before another copy is requested: after a copy that ended early, and after one that
-     * could not be loaded. Each further failure doubles them. */
+    /* Seconds before another copy is requested: after a copy that ended early or a stream that
+     * could not be applied, and after a copy that could not be loaded. Each of the next
+     * MAX_DOUBLINGS failures in a row doubles them. */
     RETRY_BROKEN = 1,
     RETRY_BAD = 10,
     MAX_DOUBLINGS = 4,
@@ -143,8 +144,8 @@ static void take_over(struct replication *r, struct store *store, unsigned db)
              copy.offset);
 }
 
-/* Delays the next copy by `seconds`, doubled for each further failure. A full copy costs the master
- * a fork, so copies that fail again and again must be requested less and less often. */
+/* Delays the request for the next copy. A full copy costs the master a fork, so copies that fail
+ * again and again must be requested less and less often. */
 static void wait_before_next_copy(struct replication *r, int64_t seconds)
 {
     int64_t now = clock_mono_usec();

@@ -24,9 +24,8 @@ struct wait_for {
 };
 
 /* WAIT and WAITAOF (what->synced). Replies with the numbers at once if the condition is met or the
- * call must not block. Otherwise blocks the session until the condition is met or the timeout has
- * passed, and returns true: waits_turn or the timer then replies with the numbers as of that time.
- */
+ * call must not block. Otherwise blocks the session and returns true: waits_turn or a timer then
+ * replies with the numbers as of that time, when the condition is met or the timeout has passed. */
 bool waits_begin(struct waits *waits, struct call *call, const struct wait_for *what);
 /* Replies to the blocked clients whose condition is met. Call in each turn, because
  * acknowledgements may have arrived. */

@@ -11,7 +11,7 @@
 
 #include <luajit-2.1/lua.h>
 
-/* Makes the list of guards of a new state, which all other functions of this file need. */
+/* Makes the list of guards of a new state, which guards_wrap and guards_push_real need. */
 void guards_open(lua_State *lua);
 /* Replaces functions of Lua's own libraries, which must be open. */
 void guards_adapt(lua_State *lua);

@@ -38,7 +38,8 @@ struct lua_reply {
  * for each level of nesting, and a few more. */
 struct resp_writer lua_reply_begin(struct lua_reply *reply, struct interpreter *interpreter,
                                    lua_State *lua, int version);
-/* After the last write: exactly one value was pushed, even if the reply was dropped. */
+/* Ends the reply, which is one value on the stack. If interpreter->exceeded is set, the stack may
+ * contain any number of parts of it instead. */
 void lua_reply_end(struct lua_reply *reply);
 
 /* Pushes an error as a table: {err=text}, without a '-' at its beginning. As in Redis, "ERR " is

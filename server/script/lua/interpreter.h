@@ -53,8 +53,9 @@ bool interpreter_call(struct interpreter *interpreter, int args, int results, in
  * former state, to be restored by a second call. */
 bool interpreter_let_fail(lua_State *lua, bool on);
 
-/* Raises an error if the script has used too much of C's stack. Each function in C that calls Lua
- * calls this first, so the limit also holds for error handlers, callbacks and coroutines. */
+/* Raises an error if the script has used too much of C's stack. Our functions in C call this before
+ * they call a function of the script, so the limit also holds for error handlers, callbacks and
+ * coroutines. */
 void interpreter_check_stack(lua_State *lua);
 
 /* Does C's stack allow one more level of recursion? For functions in C that call themselves but not

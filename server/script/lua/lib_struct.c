@@ -1,7 +1,7 @@
 /* lib_struct: the library `struct` of scripts (pack, unpack, size), which packs values into bytes
  * as C would lay them out. Results and errors are those of Redis 7.0.15.
  *
- * A format consists of options, each for one value:
+ * A format consists of options, each for one value except x:
  *   b B h H l L T  integers of C's types, in upper case unsigned (T: size_t)
  *   iN IN          integers of N bytes, at most 32; 4 without N
  *   f d            float, double
