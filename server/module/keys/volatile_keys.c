@@ -187,17 +187,6 @@ bool volatile_keys_read(struct volatile_keys *known, RedisModuleCtx *ctx)
     return count > 0;
 }
 
-/* Is the key in the database, although the host hides it? MEMORY USAGE ignores deadlines. */
-static bool is_hidden(RedisModuleCtx *ctx, struct bytes name)
-{
-    RedisModuleCallReply *reply =
-        redis.Call(ctx, "MEMORY", "cbcc", "USAGE", name.data, name.len, "SAMPLES", "1");
-    if (reply == NULL) return false;
-    bool hidden = redis.CallReplyType(reply) == REPLY_IS_INTEGER;
-    redis.FreeCallReply(reply);
-    return hidden;
-}
-
 bool volatile_keys_open(struct volatile_keys *known, RedisModuleCtx *ctx, msec now)
 {
     unsigned db;
@@ -212,12 +201,18 @@ bool volatile_keys_open(struct volatile_keys *known, RedisModuleCtx *ctx, msec n
     known->open = key;
     switch (check_key(known, ctx, due_key_name(key), &at)) {
     case FOUND_FORGOTTEN: return true;
-    case FOUND_NO_KEY:
-        if (is_hidden(ctx, due_key_name(key))) {
-            known->held_until = now + HOLD_MSEC;
-            return true;
-        }
-        break;
+    case FOUND_NO_KEY: {
+        /* Is the key in the database, although the host hides it? MEMORY USAGE ignores
+         * deadlines. */
+        struct bytes name = due_key_name(key);
+        RedisModuleCallReply *reply =
+            redis.Call(ctx, "MEMORY", "cbcc", "USAGE", name.data, name.len, "SAMPLES", "1");
+        bool hidden = reply != NULL && redis.CallReplyType(reply) == REPLY_IS_INTEGER;
+        if (reply != NULL) redis.FreeCallReply(reply);
+        if (!hidden) break;
+        known->held_until = now + HOLD_MSEC;
+        return true;
+    }
     case FOUND_PERSISTENT: break;
     case FOUND_VOLATILE: {
         struct due_at due = due_at_expiry(at);
