@@ -374,8 +374,8 @@ PLANTS = {
     "WAIT counts what was sent": (
         "replicas Logs promote",
         ("server/replica/replicas.c",
-         "return replica->applied >= offset;",
-         "return replica->sent >= offset;"),
+         "synced ? replica->synced : replica->applied;",
+         "synced ? replica->synced : replica->sent;"),
     ),
     "FAILOVER does not wait": (
         "replicas failover",
