@@ -61,12 +61,12 @@ void effect_writer_put(struct effect_writer *writer, const struct effect *effect
  * anyone else appends to `out` or consumes its bytes: until then the next effect may remove the
  * last command from `out` to extend it. */
 void effect_writer_end(struct effect_writer *writer);
-/* Ends the run and the record: brief effects of the next record state their keys again. Only for a
- * writer with brief effects. */
+/* Ends the run and the record: brief effects of the next record state their keys again. Needed only
+ * by a writer of brief effects. */
 void effect_writer_end_record(struct effect_writer *writer);
 /* A shortcut for a single effect: writes its command to `to` and returns the length. Returns 0 and
  * writes nothing if the command could exceed `room` or EFFECT_PRINT_MAX, needs a SELECT, or could
- * be part of a run. */
+ * be part of a run, or if the writer has an open run. */
 size_t effect_writer_print(const struct effect_writer *writer, const struct effect *effect,
                            char *to, size_t room);
 /* Does Redis 7.0 have this effect's command, with the same meaning? */

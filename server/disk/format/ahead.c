@@ -6,9 +6,10 @@
  *     blocks of a copy, `taken` to `given`     the reading thread
  *     all other blocks of a copy               the main thread
  *
- * The main thread waits if there is no part; the reading thread waits if a text is too small or in
- * use, or if it lacks a block of a copy. They can't deadlock: when the reading thread lacks a
- * block, ahead_try returns instead of waiting, so that the main thread can give one. */
+ * The main thread waits if there is no part. The reading thread waits if all parts are filled, if a
+ * text is too small or in use, or if it lacks a block of a copy. They can't deadlock: when the
+ * reading thread lacks a block, ahead_try returns instead of waiting, so that the main thread can
+ * give one. */
 #include "server/disk/format/ahead.h"
 
 #include <stdio.h>

@@ -35,7 +35,7 @@ struct copy_source {
     bool (*ready)(void *ctx);     /* does `read` return without waiting? Needed with a thread */
     int64_t (*mono_usec)(void);   /* the time of CLOCK_MONOTONIC. Needed with a thread */
     thread_starter *start_thread; /* starts the thread that reads ahead; NULL: without one */
-    /* Lets the caller do other work. Called after at most 8 KiB of commands, or after one longer
+    /* Lets the caller do other work. Called after each 8 KiB of commands or so, or after one longer
      * command, and each half a millisecond while the thread has no part ready; but not while `read`
      * waits. May be NULL. */
     void (*between)(void *ctx);

@@ -12,7 +12,7 @@
 enum file_kind {
     FILE_MISSING,
     FILE_EMPTY,
-    FILE_UNFINISHED, /* ours, left by a crash before its first bytes were written */
+    FILE_UNFINISHED, /* begins with zeros, or ends within one of our first lines: a crash left it */
     FILE_SNAPSHOT,
     FILE_JOURNAL,       /* of a version that this server reads; may end within its first line */
     FILE_OTHER_JOURNAL, /* a journal of a version that this server does not read */
@@ -50,5 +50,5 @@ const char *file_kind_text(enum file_kind kind);
 int file_check(const char *path, unsigned kinds);
 /* Like strerror, but EEXIST names the problem: a file of another program is in the way. */
 const char *file_error_text(int error);
-/* Returns advice for the operator, to append to a log line: ". Free space", or "". */
+/* Returns advice to append to a log line, such as ". Free space on the disk"; may be "". */
 const char *file_error_advice(int error);

@@ -46,8 +46,10 @@
  * A rewrite calls manifest_make_segment, manifest_add_segment, journal_rotate; writes the base to
  * manifest_base_path; then calls manifest_put_base with that segment, and manifest_sweep.
  *
- * Only our own files are replaced or removed, judged by their contents (file_kind.h). If a file of
- * another program has one of our names, a change fails with EEXIST, and a sweep leaves the file. */
+ * Only our own files and empty files are replaced or removed, judged by their contents
+ * (file_kind.h). If a file of another program has the manifest's name, a change fails with EEXIST;
+ * if it has the name of the next base or segment, a later number is used. A sweep leaves such
+ * files. */
 #pragma once
 
 #include "server/disk/format/disk.h"
@@ -164,6 +166,6 @@ int manifest_begin(struct manifest *manifest, uint64_t base, uint64_t segment, u
  * with our names that the manifest does not list; a segment that contains records stays. Never
  * deletes files that are not ours.
  *
- * Do not call while a base is being written or a new segment is not yet added. Continues after
- * errors; returns 0 or the first errno. */
+ * Do not call while a base is being written or a new segment is not yet added: the file would be
+ * deleted. Continues after errors; returns 0 or the first errno. */
 int manifest_sweep(struct manifest *manifest);

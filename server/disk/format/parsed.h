@@ -1,5 +1,5 @@
 /* parsed: parses the commands of a file into an array of effects, for replay_parsed. Depends on
- * effect_text.h. Allocates nothing and uses no globals, so that a thread can parse ahead of the
+ * effect_text.h. Allocates nothing and changes no globals, so that a thread can parse ahead of the
  * main thread, which applies the effects (ahead.h). */
 #pragma once
 
@@ -8,8 +8,7 @@
 
 enum { PARSED_MAX = 1024, PARSED_WORDS = 4096 };
 
-/* An effect, or a piece of text that replay must parse itself, because a batch can't hold its
- * effects:
+/* An effect, or a piece of text that replay must parse itself:
  * - a line that begins with #;
  * - a command whose effects need memory outside the batch;
  * - the rest of the text, if it begins with a command that can't be parsed. */

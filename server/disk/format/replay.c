@@ -69,8 +69,8 @@ static bool apply_one(struct replay *replay, const struct effect *effect, struct
     return false;
 }
 
-/* Prefetches the keys and members of up to REPLAY_WINDOW effects together, because a load consists
- * of little else than waits for memory in look-ups in large tables. */
+/* Prefetches the keys and members of up to REPLAY_WINDOW effects together, so that the cache misses
+ * of their look-ups overlap. */
 static void look_ahead(struct replay *replay, const struct parsed *window, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {

@@ -75,10 +75,10 @@ void replay_drop(struct replay *replay);
  * file before. */
 void replay_restart(struct replay *replay);
 
-/* Applies the complete commands at the beginning of data and sets *consumed to their length. Skips
- * lines that begin with #. The rest is the beginning of another command: pass it again with the
- * bytes that follow it. Returns false if the command at *consumed is malformed or does not fit the
- * data; the commands before it were applied. */
+/* Applies the complete commands at the beginning of data and sets *consumed to their length. Of the
+ * lines that begin with # it reads the marks and skips the others. The rest is the beginning of
+ * another command: pass it again with the bytes that follow it. Returns false if the command at
+ * *consumed is malformed or does not fit the data; the commands before it were applied. */
 bool replay_feed(struct replay *replay, const char *data, size_t len, size_t *consumed);
 
 /* Appends the data to `carry`, then applies and removes the complete commands in it, so that at
@@ -138,6 +138,7 @@ struct replay_file {
 };
 
 /* Replays the regular file fd from its beginning. `progress` may be NULL. Allocates a buffer of 1
- * MiB, or of twice the largest record if that is more, and 6 MiB more to read ahead in a thread. */
+ * MiB, or up to twice the largest record if that is more, and 6 MiB more to read ahead in a thread.
+ */
 void replay_records(struct replay *replay, int fd, const struct replay_progress *progress,
                     struct replay_file *file);

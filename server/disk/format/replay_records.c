@@ -93,8 +93,8 @@ static void report_segment_progress(struct reading *in)
 
 enum fill { FILLED, AT_END, FAILED };
 
-/* Reads until `wanted` bytes follow the start. An absurd length costs no memory, because the buffer
- * never grows beyond the length of the file. */
+/* Reads until `wanted` bytes follow the start. An absurd length costs no memory: nothing is read if
+ * it exceeds the rest of the file. */
 static enum fill fill_buffer(struct reading *in, uint64_t wanted)
 {
     if (in->file->good + wanted > in->file->size) return AT_END;

@@ -12,6 +12,7 @@
 
 enum { SIZE_MARK_MAX = 64 };
 
-size_t size_mark_print(const struct store_size *size, char to[SIZE_MARK_MAX]); /* its length */
-bool size_mark_read(const char *line, size_t len,
-                    struct store_size *size); /* false: another line */
+/* Prints the line, without a NUL, and returns its length. */
+size_t size_mark_print(const struct store_size *size, char to[SIZE_MARK_MAX]);
+/* Parses a line, including its line end. Returns false for any other line. */
+bool size_mark_read(const char *line, size_t len, struct store_size *size);

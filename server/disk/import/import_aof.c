@@ -54,8 +54,8 @@ static void make_aof_room(struct reading *in)
     in->buffer = mem_realloc(in->buffer, in->cap);
 }
 
-/* Reads until `wanted` bytes are in the buffer. An absurd length costs no memory, because the
- * buffer never grows beyond the length of the file. */
+/* Reads until `wanted` bytes are in the buffer. An absurd length costs no memory: nothing is read
+ * if it exceeds the rest of the file. */
 static enum step fill_aof(struct reading *in, uint64_t wanted)
 {
     if (in->at + wanted > in->size) return STEP_SHORT;
