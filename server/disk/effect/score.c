@@ -19,26 +19,11 @@ enum {
 #define SMALLEST      1e-6
 #define EXACT_INTEGER 9007199254740992.0 /* 2^53: from here on there are no fractions */
 
-static const uint64_t powers_of_ten[] = { 1u,
-                                          10u,
-                                          100u,
-                                          1000u,
-                                          10000u,
-                                          100000u,
-                                          1000000u,
-                                          10000000u,
-                                          100000000u,
-                                          1000000000u,
-                                          10000000000u,
-                                          100000000000u,
-                                          1000000000000u,
-                                          10000000000000u,
-                                          100000000000000u,
-                                          1000000000000000u,
-                                          10000000000000000u,
-                                          100000000000000000u,
-                                          1000000000000000000u,
-                                          10000000000000000000u };
+/* Each of these doubles is exact. */
+static const uint64_t powers_of_ten[] = {
+    1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,
+    1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19
+};
 
 __extension__ typedef unsigned __int128 wide;
 

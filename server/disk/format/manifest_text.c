@@ -54,11 +54,9 @@ struct manifest_file *manifest_add_file(struct manifest *manifest, const char *n
 void manifest_copy_file(struct manifest *manifest, const struct manifest_file *file)
 {
     struct manifest_file *copy = manifest_add_file(manifest, file->name, file->seq, file->type);
-    copy->synced = file->synced;
-    copy->header = file->header;
-    copy->id = file->id;
-    copy->kept = file->kept;
-    copy->anew = file->anew;
+    char *name = copy->name;
+    *copy = *file;
+    copy->name = name;
 }
 
 bool manifest_lists_file(const struct manifest *manifest, const char *name)
@@ -175,9 +173,7 @@ static bool parse_words(struct reading *reading, const struct conf_words *words)
     if (manifest_lists_file(manifest, line.name))
         return fail_manifest(reading, "duplicate file '%s'", line.name);
     if (line.type != MANIFEST_HISTORY) line.kept = MANIFEST_HISTORY;
-    struct manifest_file *file = manifest_add_file(manifest, line.name, line.seq, line.type);
-    line.name = file->name;
-    *file = line;
+    manifest_copy_file(manifest, &line);
     return true;
 }
 
