@@ -86,20 +86,6 @@ static bool await_release(struct ahead *ahead, uint64_t number)
     return goes_on;
 }
 
-/* Has the main thread resize a text, which no part uses, and waits for it. */
-static bool await_room(struct ahead *ahead, struct text *text, size_t cap)
-{
-    pthread_mutex_lock(&ahead->lock);
-    ahead->resized = text;
-    ahead->new_cap = cap;
-    pthread_cond_signal(&ahead->changed);
-    while (ahead->resized != NULL && !ahead->stops)
-        pthread_cond_wait(&ahead->changed, &ahead->lock);
-    bool goes_on = !ahead->stops;
-    pthread_mutex_unlock(&ahead->lock);
-    return goes_on;
-}
-
 static struct ahead_part *next_part(struct ahead *ahead)
 {
     if (ahead->filled >= PARTS && !await_release(ahead, ahead->filled - PARTS + 1)) return NULL;
@@ -132,7 +118,18 @@ static bool enlarge(struct ahead *ahead, struct text *text, size_t wanted)
         large->data = small.data;
         large->cap = small.cap;
     }
-    return text->cap >= cap || await_room(ahead, text, cap);
+    if (text->cap >= cap) return true;
+
+    /* Have the main thread resize the text, which no part uses, and wait for it. */
+    pthread_mutex_lock(&ahead->lock);
+    ahead->resized = text;
+    ahead->new_cap = cap;
+    pthread_cond_signal(&ahead->changed);
+    while (ahead->resized != NULL && !ahead->stops)
+        pthread_cond_wait(&ahead->changed, &ahead->lock);
+    bool goes_on = !ahead->stops;
+    pthread_mutex_unlock(&ahead->lock);
+    return goes_on;
 }
 
 /* Adds a block to a text that can be parsed: to the current text if that contains only the
