@@ -3,8 +3,8 @@
  *
  * The journal is in the folder appenddirname. If that folder contains a manifest of Redis, the
  * journal is in a folder of the same name with BESIDE appended, and stays there even after Redis'
- * files are removed. manifest_sweep, which deletes files, thus never runs in a folder with files of
- * Redis. */
+ * files are removed. manifest_sweep, which deletes files, thus does not run in a folder with a
+ * manifest of Redis. */
 #pragma once
 
 #include "conf/conf.h"

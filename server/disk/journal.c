@@ -167,7 +167,8 @@ static void empty_buffer(struct journal *journal)
     journal->unsummed.first = journal->unsummed.count = 0;
 }
 
-/* Call when further records belong to another segment, which continues the one with this end. */
+/* Sets what the marks of later records say: they belong to another segment, which continues the one
+ * with this end. */
 static void name_segment(struct journal *journal, uint32_t id, const struct journal_end *before)
 {
     journal->id = id;

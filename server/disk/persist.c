@@ -68,8 +68,8 @@ struct persist {
 
 /* ---- what the saver tells -------------------------------------------------------------------- */
 
-/* Makes the next record state its database, its position and its instant in full. Call if that
- * record begins another file or follows records that were dropped. */
+/* Makes the next record state its database, its position and its instant in full, because it begins
+ * another file or follows records that were dropped. */
 static void restart_text(struct persist *persist)
 {
     effect_writer_restart(&persist->writer);

@@ -252,7 +252,7 @@ static void begin_base(struct rewrite *rewrite)
         fail(rewrite, "fork", error);
 }
 
-/* Call when the journal has taken the next segment over, or when its file was closed. */
+/* Forgets the next segment, which the journal has taken over or whose file was closed. */
 static void forget_next(struct rewrite *rewrite)
 {
     rewrite->next.fd = -1;

@@ -104,7 +104,7 @@ bool rewrite_restarts(const struct rewrite *rewrite);
 
 /* ---- the thread ---- */
 
-bool rewrite_has_thread(const struct rewrite *rewrite); /* does it work? */
+bool rewrite_has_thread(const struct rewrite *rewrite); /* is it at work? */
 void rewrite_await(struct rewrite *rewrite);            /* waits until the step has ended */
 /* Returns the manifest. While the thread works, only the thread may use it: call rewrite_await
  * first. */

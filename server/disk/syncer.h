@@ -1,6 +1,6 @@
 /* syncer: a thread that syncs files, allocates their blocks ahead and begins to write them back, so
- * that the loop never waits for the medium. Depends on disk.h and pthreads. The caller defines what
- * positions count.
+ * that the loop need not wait for the medium. Depends on disk.h and pthreads. The caller defines
+ * what positions count.
  *
  * The thread carries out one order at a time. While it is busy, one order of each kind can wait,
  * and a later order of the same kind replaces or extends it: a sync covers everything written

@@ -140,8 +140,8 @@ int manifest_sync_again(struct manifest *manifest);
  * this is the last segment with records or, if none contains any, the first segment. */
 size_t manifest_first_torn(const struct manifest *manifest);
 
-/* Records the lengths of all segments as synced, so that a start treats any missing byte as damage.
- * Call only when they are synced and closed. Returns 0 or an errno. */
+/* Records the lengths of all segments, which must be synced and closed, so that a start treats any
+ * missing byte as damage. Returns 0 or an errno. */
 int manifest_note_synced(struct manifest *manifest);
 /* Records that a tool cut a segment to `length` on purpose: without this a start would find the
  * file damaged. No effect if a lower length is recorded already. Returns 0 or an errno. */

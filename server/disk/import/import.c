@@ -169,7 +169,8 @@ static bool take_function(void *ctx, struct bytes code)
     return good;
 }
 
-/* Call only between keys. */
+/* Counts a key that is left out. If it must end the import but all such keys are to be counted,
+ * keeps only the callbacks that report them; no key may be open then. */
 static bool pass_over(struct reading *in, const char *kind, const char *which, struct bytes key)
 {
     bool skipped = import_pass_over(in->import, kind, which, key, offset_read(in));
