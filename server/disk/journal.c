@@ -107,11 +107,6 @@ struct journal {
     struct journal_report counts;
 };
 
-static uint32_t header_sum(void)
-{
-    return crc32c(0, RECORD_FIRST_LINE, HEADER_LENGTH);
-}
-
 int journal_create(const char *path, int *fd)
 {
     int made, error = file_check(path, FILE_SET_OURS);
@@ -190,7 +185,8 @@ static void take_segment(struct journal *journal, int fd, const struct journal_e
 
 struct journal_end journal_begun(void)
 {
-    return (struct journal_end){ .length = HEADER_LENGTH, .sum = header_sum() };
+    return (struct journal_end){ .length = HEADER_LENGTH,
+                                 .sum = crc32c(0, RECORD_FIRST_LINE, HEADER_LENGTH) };
 }
 
 int journal_open(struct journal *journal, int fd, uint32_t id, const struct journal_end *end)
@@ -562,7 +558,7 @@ void journal_restart_begin(struct journal *journal, uint32_t id)
     empty_buffer(journal);
     journal->phase = RESTARTS;
     journal->restart_from = journal->position;
-    journal->sum = header_sum();
+    journal->sum = journal_begun().sum;
     name_segment(journal, id, &(struct journal_end){ 0 });
 }
 
