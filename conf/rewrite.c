@@ -202,26 +202,6 @@ static void rewrite_option(struct rewriting *all, const struct conf_option *opti
     conf_drop(&other);
 }
 
-static void rewrite_line(struct rewriting *all, const char *line, size_t len)
-{
-    struct conf_words words = { NULL, 0 };
-    const char *why;
-    size_t blank = 0;
-    while (blank < len && (line[blank] == ' ' || line[blank] == '\t'))
-        blank++;
-    bool comment = blank < len && line[blank] == '#';
-    if (comment && len >= strlen(SIGNATURE) && memcmp(line, SIGNATURE, strlen(SIGNATURE)) == 0)
-        all->is_signed = true;
-    const struct conf_option *option = NULL;
-    if (!comment && conf_words_split(line, len, &words, &why) && words.count > 0)
-        option = conf_find(words.at[0]);
-    if (option != NULL)
-        rewrite_option(all, option, &words, line, len);
-    else
-        copy_line(all->to, line, len);
-    conf_words_drop(&words);
-}
-
 static void sign(struct rewriting *all)
 {
     if (!all->is_signed) fputs("\n" SIGNATURE "\n", all->to);
@@ -272,8 +252,25 @@ static char *rewritten(const struct conf *conf, const char *text, size_t len, si
     struct rewriting all = { .conf = conf, .to = conf_memory_stream(&new_text, new_len) };
     const char *line, *end = text + len;
     size_t line_len;
-    while (conf_next_line(&text, end, &line, &line_len))
-        rewrite_line(&all, line, line_len);
+    while (conf_next_line(&text, end, &line, &line_len)) {
+        struct conf_words words = { NULL, 0 };
+        const char *why;
+        size_t blank = 0;
+        while (blank < line_len && (line[blank] == ' ' || line[blank] == '\t'))
+            blank++;
+        bool comment = blank < line_len && line[blank] == '#';
+        if (comment && line_len >= strlen(SIGNATURE) &&
+            memcmp(line, SIGNATURE, strlen(SIGNATURE)) == 0)
+            all.is_signed = true;
+        const struct conf_option *option = NULL;
+        if (!comment && conf_words_split(line, line_len, &words, &why) && words.count > 0)
+            option = conf_find(words.at[0]);
+        if (option != NULL)
+            rewrite_option(&all, option, &words, line, line_len);
+        else
+            copy_line(all.to, line, line_len);
+        conf_words_drop(&words);
+    }
 
     struct conf defaults;
     conf_init(&defaults);

@@ -47,8 +47,8 @@ void usage_write_help(const struct usage *usage, FILE *to);
 
 /* Parses the next option with getopt_long. Returns its id, or -1 after the last option; optarg is
  * then the option's value, and after the last one optind the index of the first other argument.
- * Handles --help and --version itself, and exits after them with 0. Exits after an invalid option
- * with usage->wrong. */
+ * Handles --help and --version itself, and exits after them with 0, or with 1 if their text could
+ * not be written. Exits after an invalid option with usage->wrong. */
 int usage_next(const struct usage *usage, int argc, char **argv, const char *version);
 
 /* Refuses an invalid command line: writes the forms to standard error and exits with
