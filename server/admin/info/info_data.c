@@ -64,31 +64,25 @@ void info_expiry(struct report *report)
     REPORT_ROWS(report, more);
 }
 
-/* Returns the mean of a random sample; Redis' value is an estimate, too. */
-static msec mean_ttl(const struct keyspace *ks, struct random *random, msec now)
-{
-    enum { DRAWN = 16 };
-    msec sum = 0;
-    for (int i = 0; i < DRAWN; i++) {
-        const struct entry *entry = keyspace_random_volatile(ks, random_next, random);
-        if (entry == NULL) return 0;
-        msec at = entry_expires_at(ks, entry);
-        if (at > now) sum += (at - now) / DRAWN;
-    }
-    return sum;
-}
-
 /* The section Keyspace. While data is being loaded nothing expires, so expired keys count too. */
 void info_keyspace(struct report *report)
 {
+    enum { DRAWN = 16 };
     struct store *store = report->context->store;
     msec now = report->persist.loading ? INT64_MIN : report->now;
     for (unsigned db = 0; db < store->database_count; db++) {
         const struct keyspace *ks = store_database(store, db);
         size_t keys = keyspace_count_alive(ks, now);
         if (keys == 0) continue;
+        /* The mean of a random sample; Redis' value is an estimate, too. */
+        msec mean = 0;
+        for (int i = 0; i < DRAWN; i++) {
+            const struct entry *entry = keyspace_random_volatile(ks, random_next, &store->random);
+            if (entry == NULL) break; /* no key has a deadline */
+            msec at = entry_expires_at(ks, entry);
+            if (at > report->now) mean += (at - report->now) / DRAWN;
+        }
         report_line(report, "db%u:keys=%zu,expires=%zu,avg_ttl=%" PRId64, db, keys,
-                    keyspace_count_volatile_alive(ks, now),
-                    mean_ttl(ks, &store->random, report->now));
+                    keyspace_count_volatile_alive(ks, now), mean);
     }
 }

@@ -40,28 +40,6 @@ static int64_t excess(size_t value, size_t above)
     return (int64_t)value - (int64_t)above;
 }
 
-static void write_parts(struct report *report, const struct memory_figures *figures)
-{
-    const struct server_context *context = report->context;
-    const struct reclaim *reclaim = &context->store->reclaim;
-    const struct info_row rows[] = {
-        COUNT("mem_not_counted_for_evict", memory_limit_uncounted(context->engine)),
-        COUNT("mem_replication_backlog", figures->backlog),
-        COUNT("mem_total_replication_buffers", figures->backlog + figures->copies),
-        COUNT("mem_clients_slaves", figures->replicas),
-        COUNT("mem_clients_normal", figures->clients),
-        NEVER_ANY("mem_cluster_links"),
-        COUNT("mem_aof_buffer", figures->journal),
-        NEVER_ANY("mem_overhead_db_hashtable_rehashing"), /* tables grow in place */
-        COUNT("mem_pool_waste", mem_pool_waste()),
-        TEXT("mem_allocator", mem_allocator_name()),
-        COUNT("active_defrag_running", context->defrag != NULL && context->defrag->running),
-        COUNT("lazyfree_pending_objects", reclaim->left),
-        COUNT("lazyfreed_objects", reclaim->freed),
-    };
-    REPORT_ROWS(report, rows);
-}
-
 void info_memory(struct report *report)
 {
     struct memory_figures figures;
@@ -82,16 +60,14 @@ void info_memory(struct report *report)
         BYTES("used_memory_scripts", scripts->script_bytes + scripts->function_bytes),
     };
     REPORT_ROWS(report, of_scripts);
-    const struct conf *conf = report->context->conf;
+    const struct server_context *context = report->context;
+    const struct reclaim *reclaim = &context->store->reclaim;
+    const struct mem_allocators *all = &figures.allocators;
+    const struct conf *conf = context->conf;
     char *policy = conf_get(conf, conf_find("maxmemory-policy"));
-    const struct info_row limit[] = {
+    const struct info_row rows[] = {
         BYTES("maxmemory", conf->maxmemory),
         TEXT("maxmemory_policy", policy),
-    };
-    REPORT_ROWS(report, limit);
-    free(policy);
-    const struct mem_allocators *all = &figures.allocators;
-    const struct info_row fragmentation[] = {
         RATIO("allocator_frag_ratio", memory_ratio(all->active, all->allocated)),
         NUMBER("allocator_frag_bytes", excess(all->active, all->allocated)),
         RATIO("allocator_rss_ratio", memory_ratio(all->resident, all->active)),
@@ -100,7 +76,20 @@ void info_memory(struct report *report)
         NUMBER("rss_overhead_bytes", excess(figures.resident, all->resident)),
         RATIO("mem_fragmentation_ratio", memory_ratio(figures.resident, figures.used)),
         NUMBER("mem_fragmentation_bytes", excess(figures.resident, figures.used)),
+        COUNT("mem_not_counted_for_evict", memory_limit_uncounted(context->engine)),
+        COUNT("mem_replication_backlog", figures.backlog),
+        COUNT("mem_total_replication_buffers", figures.backlog + figures.copies),
+        COUNT("mem_clients_slaves", figures.replicas),
+        COUNT("mem_clients_normal", figures.clients),
+        NEVER_ANY("mem_cluster_links"),
+        COUNT("mem_aof_buffer", figures.journal),
+        NEVER_ANY("mem_overhead_db_hashtable_rehashing"), /* tables grow in place */
+        COUNT("mem_pool_waste", mem_pool_waste()),
+        TEXT("mem_allocator", mem_allocator_name()),
+        COUNT("active_defrag_running", context->defrag != NULL && context->defrag->running),
+        COUNT("lazyfree_pending_objects", reclaim->left),
+        COUNT("lazyfreed_objects", reclaim->freed),
     };
-    REPORT_ROWS(report, fragmentation);
-    write_parts(report, &figures);
+    REPORT_ROWS(report, rows);
+    free(policy);
 }

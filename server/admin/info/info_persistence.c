@@ -9,45 +9,6 @@ static const char *outcome(bool failed)
     return failed ? "err" : "ok";
 }
 
-static void write_snapshots(struct report *report)
-{
-    const struct persist_report *persist = &report->persist;
-    const struct info_row rows[] = {
-        COUNT("rdb_changes_since_last_save", persist->changes_since_save),
-        COUNT("rdb_bgsave_in_progress", persist->saving),
-        NUMBER("rdb_last_save_time", persist->last_save_sec),
-        TEXT("rdb_last_bgsave_status", outcome(persist->saves.has_failed)),
-        NUMBER("rdb_last_bgsave_time_sec", persist->saves.sec),
-        NUMBER("rdb_current_bgsave_time_sec", persist->current_save_sec),
-        COUNT("rdb_saves", persist->saves.begun),
-        COUNT("rdb_last_cow_size", persist->saves.copied_bytes),
-        NEVER_ANY(
-            "rdb_last_load_keys_expired"), /* expired keys are loaded, and expire afterwards */
-        COUNT("rdb_last_load_keys_loaded", persist->keys_loaded),
-    };
-    REPORT_ROWS(report, rows);
-}
-
-static void write_rewrites(struct report *report)
-{
-    const struct persist_report *persist = &report->persist;
-    const struct info_row rows[] = {
-        COUNT("aof_enabled", persist->journal),
-        COUNT("aof_rewrite_in_progress", persist->rewriting),
-        COUNT("aof_rewrite_scheduled", persist->rewrite_scheduled),
-        NUMBER("aof_last_rewrite_time_sec", persist->rewrites.sec),
-        NUMBER("aof_current_rewrite_time_sec", persist->current_rewrite_sec),
-        TEXT("aof_last_bgrewrite_status", outcome(persist->rewrites.has_failed)),
-        COUNT("aof_rewrites", persist->rewrites.begun),
-        COUNT("aof_rewrites_consecutive_failures", persist->rewrites.failures),
-        TEXT("aof_last_write_status", outcome(persist->write_error != NULL)),
-        COUNT("aof_last_cow_size", persist->rewrites.copied_bytes),
-        NEVER_ANY("module_fork_in_progress"),
-        NEVER_ANY("module_fork_last_cow_size"),
-    };
-    REPORT_ROWS(report, rows);
-}
-
 void info_persistence(struct report *report)
 {
     const struct persist_report *persist = &report->persist;
@@ -74,7 +35,7 @@ void info_persistence(struct report *report)
     const struct replication *replication = report->context->replication;
     bool loads_copy = replication != NULL && replication_report(replication).loading;
     /* current_... describe the child that writes a snapshot or a base; 0 without a child. */
-    const struct info_row child[] = {
+    const struct info_row rows[] = {
         COUNT("loading", persist->loading),
         COUNT("async_loading", loads_copy),
         COUNT("current_cow_peak", persist->copied_peak),
@@ -83,10 +44,31 @@ void info_persistence(struct report *report)
         RATIO("current_fork_perc", persist->task.percent),
         COUNT("current_save_keys_processed", persist->task.done),
         COUNT("current_save_keys_total", persist->task.total),
+        COUNT("rdb_changes_since_last_save", persist->changes_since_save),
+        COUNT("rdb_bgsave_in_progress", persist->saving),
+        NUMBER("rdb_last_save_time", persist->last_save_sec),
+        TEXT("rdb_last_bgsave_status", outcome(persist->saves.has_failed)),
+        NUMBER("rdb_last_bgsave_time_sec", persist->saves.sec),
+        NUMBER("rdb_current_bgsave_time_sec", persist->current_save_sec),
+        COUNT("rdb_saves", persist->saves.begun),
+        COUNT("rdb_last_cow_size", persist->saves.copied_bytes),
+        /* Expired keys are loaded, and expire afterwards. */
+        NEVER_ANY("rdb_last_load_keys_expired"),
+        COUNT("rdb_last_load_keys_loaded", persist->keys_loaded),
+        COUNT("aof_enabled", persist->journal),
+        COUNT("aof_rewrite_in_progress", persist->rewriting),
+        COUNT("aof_rewrite_scheduled", persist->rewrite_scheduled),
+        NUMBER("aof_last_rewrite_time_sec", persist->rewrites.sec),
+        NUMBER("aof_current_rewrite_time_sec", persist->current_rewrite_sec),
+        TEXT("aof_last_bgrewrite_status", outcome(persist->rewrites.has_failed)),
+        COUNT("aof_rewrites", persist->rewrites.begun),
+        COUNT("aof_rewrites_consecutive_failures", persist->rewrites.failures),
+        TEXT("aof_last_write_status", outcome(persist->write_error != NULL)),
+        COUNT("aof_last_cow_size", persist->rewrites.copied_bytes),
+        NEVER_ANY("module_fork_in_progress"),
+        NEVER_ANY("module_fork_last_cow_size"),
     };
-    REPORT_ROWS(report, child);
-    write_snapshots(report);
-    write_rewrites(report);
+    REPORT_ROWS(report, rows);
     if (persist->journal) REPORT_ROWS(report, journal);
     if (persist->loading) REPORT_ROWS(report, loading);
 }

@@ -51,28 +51,6 @@ static void write_replica(void *ctx, const struct replica_info *info)
                 info->applied > 0 ? info->applied - 1 : 0, info->is_online ? info->lag_sec : 0);
 }
 
-static void write_stream(struct report *report, const struct replication_report *state)
-{
-    const struct server_context *context = report->context;
-    const struct history *history = replication_history(context->replication);
-    const struct backlog *backlog = replication_backlog(context->replication);
-    const struct failover *failover = replication_failover(context->replication);
-    bool has_old = strcmp(history->old_id, NO_ID) != 0;
-    uint64_t begin = backlog_begin(backlog), end = backlog_end(backlog);
-    const struct info_row rows[] = {
-        TEXT("master_failover_state", failover_name(failover_state(failover))),
-        TEXT("master_replid", history->id),
-        TEXT("master_replid2", has_old ? history->old_id : NO_ID),
-        COUNT("master_repl_offset", replication_offset(context->replication)),
-        NUMBER("second_repl_offset", has_old ? (int64_t)history->old_end : -1),
-        COUNT("repl_backlog_active", state->active),
-        NUMBER("repl_backlog_size", context->conf->repl_backlog_size),
-        COUNT("repl_backlog_first_byte_offset", state->active ? begin : 0),
-        COUNT("repl_backlog_histlen", state->active ? end - begin : 0),
-    };
-    REPORT_ROWS(report, rows);
-}
-
 void info_replication(struct report *report)
 {
     const struct replication *replication = report->context->replication;
@@ -101,5 +79,21 @@ void info_replication(struct report *report)
     }
     struct listing listing = { report, 0 };
     replicas_each(replicas, write_replica, &listing);
-    write_stream(report, &state);
+    const struct history *history = replication_history(replication);
+    const struct backlog *backlog = replication_backlog(replication);
+    const struct failover *failover = replication_failover(replication);
+    bool has_old = strcmp(history->old_id, NO_ID) != 0;
+    uint64_t begin = backlog_begin(backlog), end = backlog_end(backlog);
+    const struct info_row stream[] = {
+        TEXT("master_failover_state", failover_name(failover_state(failover))),
+        TEXT("master_replid", history->id),
+        TEXT("master_replid2", has_old ? history->old_id : NO_ID),
+        COUNT("master_repl_offset", replication_offset(replication)),
+        NUMBER("second_repl_offset", has_old ? (int64_t)history->old_end : -1),
+        COUNT("repl_backlog_active", state.active),
+        NUMBER("repl_backlog_size", conf->repl_backlog_size),
+        COUNT("repl_backlog_first_byte_offset", state.active ? begin : 0),
+        COUNT("repl_backlog_histlen", state.active ? end - begin : 0),
+    };
+    REPORT_ROWS(report, stream);
 }

@@ -5,9 +5,18 @@
 
 enum { OVERDUE_MOST = 10000 };
 
-static void write_traffic(struct report *report)
+/* What came in, and what has expired and was evicted. */
+static void write_traffic_and_expiry(struct report *report)
 {
     const struct stats *stats = report->context->stats;
+    const struct store_stats *store = &report->context->store->stats;
+    const struct stopwatch *over = &stats->over_memory;
+    int64_t now = report->mono_usec;
+    /* The share of overdue keys among all keys with deadlines. Redis estimates it. */
+    const struct store *data = report->context->store;
+    size_t overdue = store_count_due(data, report->now, OVERDUE_MOST), all = 0;
+    for (unsigned db = 0; db < data->database_count; db++)
+        all += keyspace_count_expiring(store_database(data, db));
     const struct info_row rows[] = {
         COUNT("total_connections_received", stats->connections),
         COUNT("total_commands_processed", stats->commands),
@@ -24,22 +33,6 @@ static void write_traffic(struct report *report)
         COUNT("sync_full", stats->full_syncs),
         COUNT("sync_partial_ok", stats->partial_syncs),
         COUNT("sync_partial_err", stats->refused_partial_syncs),
-    };
-    REPORT_ROWS(report, rows);
-}
-
-static void write_expiry(struct report *report)
-{
-    const struct stats *stats = report->context->stats;
-    const struct store_stats *store = &report->context->store->stats;
-    const struct stopwatch *over = &stats->over_memory;
-    int64_t now = report->mono_usec;
-    /* The share of overdue keys among all keys with deadlines. Redis estimates it. */
-    const struct store *data = report->context->store;
-    size_t overdue = store_count_due(data, report->now, OVERDUE_MOST), all = 0;
-    for (unsigned db = 0; db < data->database_count; db++)
-        all += keyspace_count_expiring(store_database(data, db));
-    const struct info_row rows[] = {
         COUNT("expired_subkeys", store->expired_members),
         COUNT("expired_keys", store->expired_keys),
         RATIO("expired_stale_perc", all > 0 ? 100 * (double)overdue / (double)all : 0),
@@ -58,23 +51,25 @@ static void write_expiry(struct report *report)
     REPORT_ROWS(report, rows);
 }
 
-static uint64_t failed_commands(const struct server_context *context)
-{
-    if (context->replication == NULL) return 0;
-    return replication_report(context->replication).failed_commands;
-}
-
-static void write_background(struct report *report)
+void info_stats(struct report *report)
 {
     static const struct defrag none;
     const struct server_context *context = report->context;
-    const struct defrag *defrag = context->defrag != NULL ? context->defrag : &none;
-    const struct stopwatch *defragging = &context->stats->defragging;
-    int64_t now = report->mono_usec;
+    const struct replication *replication = context->replication;
     const struct persist_report *persist = &report->persist;
+    const struct stats *stats = context->stats;
+    const struct defrag *defrag = context->defrag != NULL ? context->defrag : &none;
+    const struct stopwatch *defragging = &stats->defragging;
+    struct tracking_totals tracking = tracking_totals(context->tracking);
+    int64_t now = report->mono_usec;
     struct forks forks = { persist->forks, persist->last_fork_usec };
-    if (context->replication != NULL)
-        forks = replicas_forks(replication_replicas(context->replication), persist);
+    uint64_t evicted = 0, failed = 0;
+    if (context->scripting != NULL) evicted = script_report(context->scripting).scripts_evicted;
+    if (replication != NULL) {
+        failed = replication_report(replication).failed_commands;
+        forks = replicas_forks(replication_replicas(replication), persist);
+    }
+    write_traffic_and_expiry(report);
     const struct info_row rows[] = {
         COUNT("pubsub_channels", pubsub_channel_count(context->pubsub)),
         COUNT("pubsub_patterns", pubsub_pattern_count(context->pubsub)),
@@ -89,23 +84,11 @@ static void write_background(struct report *report)
         COUNT("active_defrag_key_misses", defrag->keys_kept),
         NUMBER("total_active_defrag_time", stopwatch_total(defragging, now) / USEC_PER_MSEC),
         NUMBER("current_active_defrag_time", stopwatch_current(defragging, now) / USEC_PER_MSEC),
-    };
-    REPORT_ROWS(report, rows);
-}
-
-static void write_requests(struct report *report)
-{
-    const struct server_context *context = report->context;
-    const struct stats *stats = context->stats;
-    struct tracking_totals tracking = tracking_totals(context->tracking);
-    uint64_t evicted =
-        context->scripting != NULL ? script_report(context->scripting).scripts_evicted : 0;
-    const struct info_row rows[] = {
         COUNT("tracking_total_keys", tracking.keys),
         COUNT("tracking_total_items", tracking.items),
         COUNT("tracking_total_prefixes", tracking.prefixes),
         /* Commands from a master that is a Redis or Valkey server. */
-        COUNT("unexpected_error_replies", failed_commands(context)),
+        COUNT("unexpected_error_replies", failed),
         COUNT("total_error_replies", stats->errors),
         COUNT("acl_access_denied_auth", stats->denied_auth),
         COUNT("acl_access_denied_cmd", stats->denied_command),
@@ -122,24 +105,12 @@ static void write_requests(struct report *report)
         COUNT("client_query_buffer_limit_disconnections", stats->closed_query_buffer),
         COUNT("client_output_buffer_limit_disconnections", stats->closed_output_buffer),
         COUNT("evicted_scripts", evicted),
-    };
-    REPORT_ROWS(report, rows);
-}
-
-void info_stats(struct report *report)
-{
-    const struct stats *stats = report->context->stats;
-    const struct info_row turns[] = {
         COUNT("eventloop_cycles", stats->turns.count),
         COUNT("eventloop_duration_sum", stats->turns.usec),
-        COUNT("eventloop_duration_cmd_sum", report->context->observer->run_usec),
+        COUNT("eventloop_duration_cmd_sum", context->observer->run_usec),
         COUNT("eventloop_duration_max", stats->turns.longest_usec),
         NUMBER("instantaneous_eventloop_cycles_per_sec", (int64_t)(stats->turns_per_sec + 0.5)),
         NUMBER("instantaneous_eventloop_duration_usec", (int64_t)(stats->usec_per_turn + 0.5)),
     };
-    write_traffic(report);
-    write_expiry(report);
-    write_background(report);
-    write_requests(report);
-    REPORT_ROWS(report, turns);
+    REPORT_ROWS(report, rows);
 }

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 
-enum { LINE_MAX_CHARS = 1024, HUMAN_MAX_CHARS = 32 };
+enum { LINE_MAX_CHARS = 1024 };
 
 void report_line(struct report *report, const char *format, ...)
 {
@@ -21,34 +21,23 @@ void report_line(struct report *report, const char *format, ...)
     outbuf_append(&report->text, text, (size_t)len + 2);
 }
 
-/* Sizes for people, as Redis formats them: 1.20M. */
-static const char *human(uint64_t bytes, char *to, size_t size)
-{
-    static const char units[] = "BKMGTPE";
-    double value = (double)bytes;
-    unsigned unit = 0;
-    while (value >= 1024 && unit + 2 < sizeof(units)) {
-        value /= 1024;
-        unit++;
-    }
-    if (unit == 0)
-        snprintf(to, size, "%" PRIu64 "B", bytes);
-    else
-        snprintf(to, size, "%.2f%c", value, units[unit]);
-    return to;
-}
-
 void report_rows(struct report *report, const struct info_row *rows, size_t count)
 {
-    char text[HUMAN_MAX_CHARS];
+    static const char units[] = "BKMGTPE";
     for (const struct info_row *row = rows; row < rows + count; row++) {
         switch (row->kind) {
         case INFO_COUNT: report_line(report, "%s:%" PRIu64, row->name, row->count); break;
         case INFO_NUMBER: report_line(report, "%s:%" PRId64, row->name, row->number); break;
-        case INFO_BYTES:
+        case INFO_BYTES: {
             report_line(report, "%s:%" PRIu64, row->name, row->count);
-            report_line(report, "%s_human:%s", row->name, human(row->count, text, sizeof(text)));
+            double size = (double)row->count;
+            unsigned unit = 0;
+            for (; size >= 1024 && unit + 2 < sizeof(units); unit++)
+                size /= 1024;
+            report_line(report, unit == 0 ? "%s_human:%.0f%c" : "%s_human:%.2f%c", row->name, size,
+                        units[unit]);
             break;
+        }
         case INFO_RATIO: report_line(report, "%s:%.2f", row->name, row->ratio); break;
         case INFO_PERCENT: report_line(report, "%s:%.2f%%", row->name, row->ratio); break;
         case INFO_SECONDS: report_line(report, "%s:%.6f", row->name, row->ratio); break;

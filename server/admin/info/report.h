@@ -34,37 +34,17 @@ struct info_row {
     };
 };
 
-#define COUNT(field, value)                                                                        \
+#define INFO_ROW(field, of, member, value)                                                         \
     {                                                                                              \
-        .name = (field), .kind = INFO_COUNT, .count = (uint64_t)(value)                            \
+        .name = (field), .kind = (of), .member = (value)                                           \
     }
-#define NUMBER(field, value)                                                                       \
-    {                                                                                              \
-        .name = (field), .kind = INFO_NUMBER, .number = (value)                                    \
-    }
-#define BYTES(field, value)                                                                        \
-    {                                                                                              \
-        .name = (field), .kind = INFO_BYTES, .count = (uint64_t)(value)                            \
-    }
-/* Two decimals. */
-#define RATIO(field, value)                                                                        \
-    {                                                                                              \
-        .name = (field), .kind = INFO_RATIO, .ratio = (value)                                      \
-    }
-/* Two decimals and the sign. */
-#define PERCENT(field, value)                                                                      \
-    {                                                                                              \
-        .name = (field), .kind = INFO_PERCENT, .ratio = (value)                                    \
-    }
-/* Six decimals. */
-#define SECONDS(field, value)                                                                      \
-    {                                                                                              \
-        .name = (field), .kind = INFO_SECONDS, .ratio = (value)                                    \
-    }
-#define TEXT(field, value)                                                                         \
-    {                                                                                              \
-        .name = (field), .kind = INFO_TEXT, .text = (value)                                        \
-    }
+#define COUNT(field, value)   INFO_ROW(field, INFO_COUNT, count, (uint64_t)(value))
+#define NUMBER(field, value)  INFO_ROW(field, INFO_NUMBER, number, value)
+#define BYTES(field, value)   INFO_ROW(field, INFO_BYTES, count, (uint64_t)(value))
+#define RATIO(field, value)   INFO_ROW(field, INFO_RATIO, ratio, value)   /* two decimals */
+#define PERCENT(field, value) INFO_ROW(field, INFO_PERCENT, ratio, value) /* two decimals and % */
+#define SECONDS(field, value) INFO_ROW(field, INFO_SECONDS, ratio, value) /* six decimals */
+#define TEXT(field, value)    INFO_ROW(field, INFO_TEXT, text, value)
 /* A field of Redis that counts something which never happens in this server: always 0. */
 #define NEVER_ANY(field) COUNT(field, 0)
 
