@@ -111,30 +111,6 @@ static const struct page *page_of(struct command_ref ref)
     return found;
 }
 
-static void print_flags(FILE *to, const struct command *row)
-{
-    static const struct {
-        unsigned flag;
-        const char *text;
-    } kinds[] = {
-        { WRITE, "write" },
-        { READONLY, "read-only" },
-        { GROWS, "refused when memory is full" },
-        { BLOCKING, "can block, except inside MULTI" },
-        { ADMIN, "for administrators" },
-        { NO_MULTI, "not allowed inside MULTI" },
-        { NO_AUTH, "allowed before AUTH" },
-        { LOADING, "allowed while data is loaded" },
-    };
-    const char *between = "- Flags: ";
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        if (!(row->flags & kinds[i].flag)) continue;
-        fprintf(to, "%s%s", between, kinds[i].text);
-        between = "; ";
-    }
-    if (between[0] == ';') fprintf(to, ".\n");
-}
-
 /* Prints a form as RESP2 shows it, which has no types for the words in this table. */
 static void print_form_in_resp2(FILE *to, const char *form, size_t len)
 {
@@ -207,6 +183,19 @@ static void print_error(FILE *to, const char *format)
 
 static void print_item(FILE *to, const struct row *item)
 {
+    static const struct {
+        unsigned flag;
+        const char *text;
+    } kinds[] = {
+        { WRITE, "write" },
+        { READONLY, "read-only" },
+        { GROWS, "refused when memory is full" },
+        { BLOCKING, "can block, except inside MULTI" },
+        { ADMIN, "for administrators" },
+        { NO_MULTI, "not allowed inside MULTI" },
+        { NO_AUTH, "allowed before AUTH" },
+        { LOADING, "allowed while data is loaded" },
+    };
     const struct command *row = item->ref.row;
     fprintf(to, "\n## %s\n\n```\n%s%s%s\n```\n\n%s\n\n", item->name, item->name,
             row->syntax[0] != '\0' ? " " : "", row->syntax, row->summary);
@@ -220,7 +209,14 @@ static void print_item(FILE *to, const struct row *item)
     else
         fprintf(to, "- In Redis since %s, but not in Redis 7.0.\n", row->since);
 
-    print_flags(to, row);
+    const char *between = "- Flags: ";
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (!(row->flags & kinds[i].flag)) continue;
+        fprintf(to, "%s%s", between, kinds[i].text);
+        between = "; ";
+    }
+    if (between[0] == ';') fprintf(to, ".\n");
+
     size_t len = strlen(row->complexity);
     fprintf(to, "- Complexity: %.*s.\n",
             (int)(len > 0 && row->complexity[len - 1] == '.' ? len - 1 : len), row->complexity);
@@ -236,20 +232,6 @@ static void print_item(FILE *to, const struct row *item)
 
 static const char made[] = "<!-- Made from the command table by make reference. -->\n";
 
-static void print_policy_options(FILE *to)
-{
-    fprintf(to, "\n**Options of POLICY SET:**\n\n"
-                "| option | applies to keys of type | what it does |\n|---|---|---|\n");
-    for (unsigned option = 0; option < POLICY_OPTIONS; option++) {
-        const struct policy_row *row = &policy_rows[option];
-        fprintf(to, "| `%s", row->name);
-        print_cell(to, policy_syntax[option]);
-        fprintf(to, "` | %s | ", row->types);
-        print_cell(to, row->help);
-        fprintf(to, " |\n");
-    }
-}
-
 static void print_page(FILE *to, const struct page *page)
 {
     fprintf(to, "%s# %s\n\n", made, page->title);
@@ -259,7 +241,17 @@ static void print_page(FILE *to, const struct page *page)
     for (size_t i = 0; i < row_count; i++) {
         if (page_of(rows[i].ref) != page) continue;
         print_item(to, &rows[i]);
-        if (strcmp(rows[i].name, "POLICY SET") == 0) print_policy_options(to);
+        if (strcmp(rows[i].name, "POLICY SET") != 0) continue;
+        fprintf(to, "\n**Options of POLICY SET:**\n\n"
+                    "| option | applies to keys of type | what it does |\n|---|---|---|\n");
+        for (unsigned option = 0; option < POLICY_OPTIONS; option++) {
+            const struct policy_row *policy = &policy_rows[option];
+            fprintf(to, "| `%s", policy->name);
+            print_cell(to, policy_syntax[option]);
+            fprintf(to, "` | %s | ", policy->types);
+            print_cell(to, policy->help);
+            fprintf(to, " |\n");
+        }
     }
 }
 

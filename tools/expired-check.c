@@ -56,19 +56,6 @@ struct cut {
 
 enum { PIECE = 256 * 1024 };
 
-/* Returns EBUSY if another process, such as a running daemon, has the file open. Only the file's
- * owner and root can check this; for others the result is 0. */
-static int cut_check_unused(const char *path)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return errno;
-    /* The kernel grants a write lease only if nobody else has the file open. */
-    bool is_used = fcntl(fd, F_SETLEASE, F_WRLCK) != 0 && errno == EAGAIN;
-    fcntl(fd, F_SETLEASE, F_UNLCK);
-    close(fd);
-    return is_used ? EBUSY : 0;
-}
-
 /* Counts the sum lines in a piece of data; each ends a record. Returns how many bytes are done. The
  * caller passes the rest again, followed by the next piece, because a sum line may be cut in
  * two. */
@@ -152,47 +139,6 @@ static void show_effect(FILE *to, struct request *request, const struct effect *
     outbuf_drop(&out);
 }
 
-/* Prints the command for which the effect in brief form at `data` stands, without a line end.
- * Returns false, printing nothing, if the effect is malformed or incomplete, or if its key is left
- * out because the effect before it has the same. */
-static bool records_show_brief(FILE *to, const char *data, size_t len)
-{
-    struct effect effect = { 0 };
-    struct bytes last = { 0 };
-    struct request request;
-    size_t size;
-    if (effect_brief_read(data, len, &last, &effect, &size) != REQUEST_WHOLE) return false;
-    request_init(&request);
-    show_effect(to, &request, &effect);
-    request_drop(&request);
-    return true;
-}
-
-/* Prints the part of a record that begins at `data`, and returns its length. */
-static size_t show_part(FILE *to, struct request *request, struct bytes *last, const char *data,
-                        size_t len)
-{
-    size_t size = 0;
-    uint32_t sum;
-    if (data[0] == '#') {
-        const char *end = memchr(data, '\n', len);
-        size = end != NULL ? (size_t)(end + 1 - data) : len;
-        if (size == RECORD_SUM_LINE && record_parse_sum(data, &sum)) last->data = NULL;
-        show_line(to, data, size > 2 ? size - 2 : size);
-    } else if (effect_brief_begins(data[0])) {
-        struct effect effect = { 0 };
-        enum request_status status = effect_brief_read(data, len, last, &effect, &size);
-        ensure(status == REQUEST_WHOLE, "a bad effect in a good record");
-        show_effect(to, request, &effect);
-    } else {
-        enum request_status status = request_read(request, data, len, &size);
-        ensure(status == REQUEST_WHOLE, "a bad command in a good record");
-        show_words(to, request);
-    }
-    fputc('\n', to);
-    return size;
-}
-
 /* Maps the file, because it may be larger than memory. Prints the records of a journal up to `end`,
  * which must be the end of a good record: each line and each command, with its offset in the file.
  * Effects in brief form are printed as commands. Returns false, with errno set, if the file can't
@@ -208,9 +154,27 @@ static bool records_show(FILE *to, const char *path, uint64_t end)
     struct request request;
     struct bytes last = { 0 };
     request_init(&request);
-    for (uint64_t at = 0; at < end;) {
+    size_t size = 0;
+    for (uint64_t at = 0; at < end; at += size) {
+        const char *part = data + at;
+        struct effect effect = { 0 };
+        uint32_t sum;
         fprintf(to, "  %" PRIu64 " ", at);
-        at += show_part(to, &request, &last, data + at, end - at);
+        if (*part == '#') {
+            const char *line_end = memchr(part, '\n', end - at);
+            size = line_end != NULL ? (size_t)(line_end + 1 - part) : end - at;
+            if (size == RECORD_SUM_LINE && record_parse_sum(part, &sum)) last.data = NULL;
+            show_line(to, part, size > 2 ? size - 2 : size);
+        } else if (effect_brief_begins(*part)) {
+            enum request_status status = effect_brief_read(part, end - at, &last, &effect, &size);
+            ensure(status == REQUEST_WHOLE, "a bad effect in a good record");
+            show_effect(to, &request, &effect);
+        } else {
+            enum request_status status = request_read(&request, part, end - at, &size);
+            ensure(status == REQUEST_WHOLE, "a bad command in a good record");
+            show_words(to, &request);
+        }
+        fputc('\n', to);
     }
     request_drop(&request);
     if (data != NULL) munmap(data, end);
@@ -274,9 +238,20 @@ static void print_verdict(const struct data_file *file, const struct judgement *
     if (!is_text || disk_open_to_read(file->path, &fd) != 0) return;
     if (disk_read(fd, start, sizeof(start), found->bad, &got) == 0 && got > 0) {
         bool is_brief = found->journal.version > 1 && effect_brief_begins(start[0]);
+        struct effect effect = { 0 };
+        struct bytes last = { 0 };
+        size_t size;
         fputs("  it begins ", stdout);
-        if (!is_brief || !records_show_brief(stdout, start, got))
+        /* An effect in brief form is shown as its command, unless it is malformed or incomplete,
+         * or leaves out its key because the effect before it has the same. */
+        if (is_brief && effect_brief_read(start, got, &last, &effect, &size) == REQUEST_WHOLE) {
+            struct request request;
+            request_init(&request);
+            show_effect(stdout, &request, &effect);
+            request_drop(&request);
+        } else {
             show_start(stdout, start, got, SHOWN);
+        }
         putchar('\n');
     }
     disk_close(fd);
@@ -327,7 +302,11 @@ static bool cut_at(const struct data_file *file, uint64_t at)
 {
     struct cut cut;
     uint64_t length = at > 0 ? at : strlen(RECORD_FIRST_LINE); /* which cut_and_keep writes again */
-    int error = cut_check_unused(file->path);
+    int fd = open(file->path, O_RDONLY | O_CLOEXEC), error = fd < 0 ? errno : 0;
+    /* The kernel grants a write lease only if no other process, such as a running daemon, has the
+     * file open. Only the file's owner and root may ask for one; others cut without this check. */
+    if (error == 0 && fcntl(fd, F_SETLEASE, F_WRLCK) != 0 && errno == EAGAIN) error = EBUSY;
+    if (fd >= 0) close(fd);
     if (error == 0) error = cut_and_keep(file->path, at, &cut);
     if (error == 0) error = data_file_lower_synced(file, length);
 
@@ -443,24 +422,6 @@ static void check_file(struct check *check, const struct data_file *file)
     if (found.verdict > check->worst) check->worst = found.verdict;
 }
 
-static int check_all(struct check *check, const struct data_files *all)
-{
-    for (size_t i = 0; i < all->count; i++)
-        check_file(check, &all->files[i]);
-    end_store(check);
-    end_points(check);
-
-    printf("%" PRIu64 " files, %" PRIu64 " bytes, %" PRIu64 " records, %" PRIu64 " changes: "
-           "%" PRIu64 " whole, %" PRIu64 " torn, %" PRIu64 " damaged, %" PRIu64 " unreadable",
-           check->files, check->bytes, check->records, check->changes, check->counts[WHOLE],
-           check->counts[TORN], check->counts[DAMAGED], check->counts[UNREADABLE]);
-    if (check->fixed > 0) printf("; %" PRIu64 " cut", check->fixed);
-    if (check->foreign > 0) printf("; %" PRIu64 " of Redis not checked", check->foreign);
-    putchar('\n');
-
-    return fflush(stdout) == 0 && !ferror(stdout) ? (int)check->worst : EXIT_UNREADABLE;
-}
-
 int main(int argc, char **argv)
 {
     struct check check = { .now = (msec)time(NULL) * 1000 };
@@ -485,7 +446,19 @@ int main(int argc, char **argv)
         data_files_drop(&all);
         return EXIT_UNREADABLE;
     }
-    int status = check_all(&check, &all);
+    for (size_t i = 0; i < all.count; i++)
+        check_file(&check, &all.files[i]);
+    end_store(&check);
+    end_points(&check);
+
+    printf("%" PRIu64 " files, %" PRIu64 " bytes, %" PRIu64 " records, %" PRIu64 " changes: "
+           "%" PRIu64 " whole, %" PRIu64 " torn, %" PRIu64 " damaged, %" PRIu64 " unreadable",
+           check.files, check.bytes, check.records, check.changes, check.counts[WHOLE],
+           check.counts[TORN], check.counts[DAMAGED], check.counts[UNREADABLE]);
+    if (check.fixed > 0) printf("; %" PRIu64 " cut", check.fixed);
+    if (check.foreign > 0) printf("; %" PRIu64 " of Redis not checked", check.foreign);
+    putchar('\n');
+
     data_files_drop(&all);
-    return status;
+    return fflush(stdout) == 0 && !ferror(stdout) ? (int)check.worst : EXIT_UNREADABLE;
 }

@@ -48,14 +48,12 @@ enum loss {
 
 enum { LOSS_NAMES = 3, LOSS_NAME_SHOWN = 48 };
 
-/* Counts of each kind, and the names of the first few keys for a report. */
-struct losses {
-    struct {
-        uint64_t count, keys; /* LOSS_DEHYDRATOR counts elements */
-        char names[LOSS_NAMES][LOSS_NAME_SHOWN];
-        uint32_t lens[LOSS_NAMES]; /* of the names before they were cut */
-        unsigned named;
-    } kinds[LOSS_KINDS];
+/* The losses of one kind, and the names of the first few keys for a report. */
+struct lost {
+    uint64_t count, keys; /* LOSS_DEHYDRATOR counts elements */
+    char names[LOSS_NAMES][LOSS_NAME_SHOWN];
+    uint32_t lens[LOSS_NAMES]; /* of the names before they were cut */
+    unsigned named;
 };
 
 static const char *const words[LOSS_KINDS] = {
@@ -69,45 +67,6 @@ static const char *const words[LOSS_KINDS] = {
     [LOSS_POLICY] = "policies",
 };
 
-/* Counts one loss in a key or policy. `first` tells that it is the first one in that key. */
-static void losses_add(struct losses *losses, enum loss loss, struct bytes key, bool first)
-{
-    unsigned named = losses->kinds[loss].named;
-    losses->kinds[loss].count++;
-    if (!first) return;
-    losses->kinds[loss].keys++;
-    if (named == LOSS_NAMES) return;
-    size_t len = key.len < LOSS_NAME_SHOWN ? key.len : LOSS_NAME_SHOWN;
-    if (len > 0) memcpy(losses->kinds[loss].names[named], key.data, len);
-    losses->kinds[loss].lens[named] = (uint32_t)key.len;
-    losses->kinds[loss].named++;
-}
-
-static bool losses_any(const struct losses *losses)
-{
-    for (int i = 0; i < LOSS_KINDS; i++)
-        if (losses->kinds[i].count > 0) return true;
-    return false;
-}
-
-/* Prints a line for each kind found, with the text in `done` for that kind. */
-static void losses_print(const struct losses *losses, const char *const done[LOSS_KINDS], FILE *to)
-{
-    for (int i = 0; i < LOSS_KINDS; i++) {
-        if (losses->kinds[i].count == 0) continue;
-        fprintf(to, "%s: %" PRIu64, words[i], losses->kinds[i].count);
-        unsigned named = losses->kinds[i].named;
-        for (unsigned name = 0; name < named; name++) {
-            fputs(name > 0 ? ", " : " in ", to);
-            show_start(to, losses->kinds[i].names[name], losses->kinds[i].lens[name],
-                       LOSS_NAME_SHOWN);
-        }
-        if (losses->kinds[i].keys > named)
-            fprintf(to, " and %" PRIu64 " more", losses->kinds[i].keys - named);
-        fprintf(to, "; %s\n", done[i]);
-    }
-}
-
 /* ---- the export ------------------------------------------------------------------------------ */
 
 struct export
@@ -115,7 +74,7 @@ struct export
     bool text, strict, drop_members;
     msec now;
     struct store *store;
-    struct losses losses;
+    struct lost losses[LOSS_KINDS];
     bool writes; /* false during the first walk */
     struct outbuf out;
     struct effect_writer effects;
@@ -219,10 +178,21 @@ static void drain(struct export *export)
     }
 }
 
+/* During the first walk, counts one loss in a key or policy. *seen tells whether that key has had
+ * such a loss before. */
 static void lose(struct export *export, enum loss loss, struct bytes key, bool *seen)
 {
-    if (!export->writes) losses_add(&export->losses, loss, key, !*seen);
+    struct lost *lost = &export->losses[loss];
+    bool first = !*seen;
     *seen = true;
+    if (export->writes) return;
+    lost->count++;
+    if (!first) return;
+    lost->keys++;
+    if (lost->named == LOSS_NAMES) return;
+    size_t len = key.len < LOSS_NAME_SHOWN ? key.len : LOSS_NAME_SHOWN;
+    if (len > 0) memcpy(lost->names[lost->named], key.data, len);
+    lost->lens[lost->named++] = (uint32_t)key.len;
 }
 
 /* Returns false if Redis can't hold the effect, which is then counted as a loss if it matters. */
@@ -306,24 +276,28 @@ static void walk(struct export *export, bool writes)
                &(struct store_visitor){ take_effect, take_key, export, NULL, false });
 }
 
+/* Prints a line for each kind of loss. */
 static void report_losses(const struct export *export)
 {
-    const char *const written[LOSS_KINDS] = {
-        [LOSS_MEMBER_DEADLINE] = export->drop_members ? "left out" : "written without the deadline",
-        [LOSS_DEHYDRATOR] = "left out",
-        [LOSS_LEASE] = "left out",
-        [LOSS_HOLDER] = "left out",
-        [LOSS_SOFT] = "left out",
-        [LOSS_RELEASED] = "left out",
-        [LOSS_DELETED] = "left out",
-        [LOSS_POLICY] = "left out",
-    };
-    const char *refused[LOSS_KINDS];
-    for (int i = 0; i < LOSS_KINDS; i++)
-        refused[i] = "not in Redis";
-    losses_print(&export->losses, export->strict ? refused : written, stderr);
-    if (export->strict && losses_any(&export->losses))
-        fail(EXIT_LOSSES, "nothing is written because of --strict");
+    bool any = false;
+    for (int i = 0; i < LOSS_KINDS; i++) {
+        const struct lost *lost = &export->losses[i];
+        if (lost->count == 0) continue;
+        any = true;
+        fprintf(stderr, "%s: %" PRIu64, words[i], lost->count);
+        for (unsigned name = 0; name < lost->named; name++) {
+            fputs(name > 0 ? ", " : " in ", stderr);
+            show_start(stderr, lost->names[name], lost->lens[name], LOSS_NAME_SHOWN);
+        }
+        if (lost->keys > lost->named)
+            fprintf(stderr, " and %" PRIu64 " more", lost->keys - lost->named);
+        bool is_written = i == LOSS_MEMBER_DEADLINE && !export->drop_members;
+        fprintf(stderr, "; %s\n",
+                export->strict ? "not in Redis"
+                : is_written   ? "written without the deadline"
+                               : "left out");
+    }
+    if (export->strict && any) fail(EXIT_LOSSES, "nothing is written because of --strict");
     if (export->last_db >= REDIS_DATABASES)
         fprintf(stderr, "start redis-server with --databases %u or more\n", export->last_db + 1);
 }

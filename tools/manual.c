@@ -24,28 +24,6 @@ static void write_values(FILE *to, const char *name, const char *how)
             how);
 }
 
-static void write_option_values(FILE *to)
-{
-    fputs("    case $prev in\n", to);
-    for (size_t i = 0; i < conf_option_count(); i++) {
-        const struct conf_option *option = conf_option_at(i);
-        if (option->use != CONF_WORKS) continue;
-        if (option->type == CONF_BOOL || option->type == CONF_ENUM) {
-            char how[512] = "-W 'yes no'";
-            if (option->type == CONF_ENUM) {
-                size_t len = (size_t)snprintf(how, sizeof(how), "-W '");
-                for (const struct conf_choice *at = option->choices; at->name != NULL; at++)
-                    len += (size_t)snprintf(how + len, sizeof(how) - len, "%s%s",
-                                            at == option->choices ? "" : " ", at->name);
-                snprintf(how + len, sizeof(how) - len, "'");
-            }
-            write_values(to, option->name, how);
-        }
-    }
-    write_values(to, "dir", "-d");
-    fputs("    esac\n", to);
-}
-
 /* Writes a completion of the program's own options, and of file names elsewhere. With
  * `options_too`, also of the configuration's options that have an effect, and of their values if
  * these are a few words or a folder. */
@@ -58,7 +36,24 @@ static void completion_write(FILE *to, const struct usage *usage, bool options_t
           "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}\n"
           "    COMPREPLY=()\n",
           to);
-    if (options_too) write_option_values(to);
+    if (options_too) fputs("    case $prev in\n", to);
+    for (size_t i = 0; options_too && i < conf_option_count(); i++) {
+        const struct conf_option *of_file = conf_option_at(i);
+        if (of_file->use != CONF_WORKS) continue;
+        if (of_file->type == CONF_BOOL) write_values(to, of_file->name, "-W 'yes no'");
+        if (of_file->type != CONF_ENUM) continue;
+        char how[512];
+        size_t len = (size_t)snprintf(how, sizeof(how), "-W '");
+        for (const struct conf_choice *at = of_file->choices; at->name != NULL; at++)
+            len += (size_t)snprintf(how + len, sizeof(how) - len, "%s%s",
+                                    at == of_file->choices ? "" : " ", at->name);
+        snprintf(how + len, sizeof(how) - len, "'");
+        write_values(to, of_file->name, how);
+    }
+    if (options_too) {
+        write_values(to, "dir", "-d");
+        fputs("    esac\n", to);
+    }
     fputs("    [[ $cur == -* ]] || return\n    mapfile -t COMPREPLY < <(compgen -W '", to);
     for (size_t i = 0; (option = usage_option_at(usage, i)) != NULL; i++)
         fprintf(to, "%s--%s", i > 0 ? " " : "", option->name);

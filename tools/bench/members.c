@@ -276,11 +276,36 @@ static void collect_events(struct run *run)
     }
 }
 
+struct shown {
+    char text[32];
+};
+
+static struct shown msec_shown(int64_t usec)
+{
+    struct shown shown = { "never" };
+    if (usec >= 0 && usec != INT64_MAX)
+        snprintf(shown.text, sizeof(shown.text), "%.2f ms", (double)usec / 1000);
+    return shown;
+}
+
+/* Prints "p50 ..., p99 ..., p99.9 ..., max ...", or the same as cells of a table's row. The samples
+ * must be sorted; for `of` see samples_at. */
+static void print_percentiles(const struct samples *samples, size_t of, bool cells)
+{
+    struct shown p50 = msec_shown(samples_at(samples, 0.5, of));
+    struct shown p99 = msec_shown(samples_at(samples, 0.99, of));
+    struct shown p999 = msec_shown(samples_at(samples, 0.999, of));
+    struct shown max = msec_shown(samples_at(samples, 1, of));
+    printf(cells ? "%s | %s | %s | %s" : "p50 %s, p99 %s, p99.9 %s, max %s", p50.text, p99.text,
+           p999.text, max.text);
+}
+
 static void measure_spread(struct run *run)
 {
     static const char *const channels[] = {
         [SET] = "sexpired", [HASH] = "hexpired", [ZSET] = "zexpired"
     };
+    const struct figures *figures = &run->figures;
     char *old_flags = NULL;
     if (!run->plan->quiet) {
         old_flags = server_add_events(&run->commands, "Tshz");
@@ -303,6 +328,29 @@ static void measure_spread(struct run *run)
     run->figures.cpu_seconds = cpu_seconds(run) - before;
     if (old_flags != NULL) server_restore_events(&run->commands, old_flags);
     samples_sort(&run->figures.late);
+
+    const struct plan *plan = run->plan;
+    const struct samples *late = &figures->late;
+    size_t members = (size_t)plan->members, early = samples_within(late, -1);
+    double looks = figures->looks > 0 ? (double)figures->looks : 1;
+    double mean = (double)figures->overdue_sum / looks;
+    double usec_each = figures->cpu_seconds * 1e6 / (double)members;
+    if (plan->markdown) {
+        printf("| %s | %zu of %zu | %zu | ", plan->label, late->count, members, early);
+        print_percentiles(late, members, true);
+        printf(" | %.0f | %lld | %.2f us |\n", mean, figures->overdue_max, usec_each);
+        return;
+    }
+    printf("%s: %zu members in %lld keys, deadlines over %lld ms\n", plan->label, members,
+           plan->keys, plan->spread_msec);
+    printf("  CPU         %.2f us for each member\n", usec_each);
+    if (plan->quiet) return;
+    printf("  events      %zu of %zu\n", late->count, members);
+    printf("  early       %zu\n", early);
+    printf("  late by     ");
+    print_percentiles(late, members, false);
+    printf("\n  overdue     mean %.1f, max %lld (%lld looks)\n", mean, figures->overdue_max,
+           figures->looks);
 }
 
 /* A connection that sends PINGs. They are sent at fixed times, even while earlier ones are
@@ -364,63 +412,8 @@ static void measure_instant(struct run *run)
     samples_drop(&pinger.sent);
     samples_sort(&figures->quiet_pings);
     samples_sort(&figures->pings);
-}
 
-struct shown {
-    char text[32];
-};
-
-static struct shown msec_shown(int64_t usec)
-{
-    struct shown shown = { "never" };
-    if (usec >= 0 && usec != INT64_MAX)
-        snprintf(shown.text, sizeof(shown.text), "%.2f ms", (double)usec / 1000);
-    return shown;
-}
-
-/* Prints "p50 ..., p99 ..., p99.9 ..., max ...", or the same as cells of a table's row. The samples
- * must be sorted; for `of` see samples_at. */
-static void print_percentiles(const struct samples *samples, size_t of, bool cells)
-{
-    struct shown p50 = msec_shown(samples_at(samples, 0.5, of));
-    struct shown p99 = msec_shown(samples_at(samples, 0.99, of));
-    struct shown p999 = msec_shown(samples_at(samples, 0.999, of));
-    struct shown max = msec_shown(samples_at(samples, 1, of));
-    printf(cells ? "%s | %s | %s | %s" : "p50 %s, p99 %s, p99.9 %s, max %s", p50.text, p99.text,
-           p999.text, max.text);
-}
-
-static void report_spread(const struct run *run)
-{
     const struct plan *plan = run->plan;
-    const struct figures *figures = &run->figures;
-    const struct samples *late = &figures->late;
-    size_t members = (size_t)plan->members, early = samples_within(late, -1);
-    double looks = figures->looks > 0 ? (double)figures->looks : 1;
-    double mean = (double)figures->overdue_sum / looks;
-    double usec_each = figures->cpu_seconds * 1e6 / (double)members;
-    if (plan->markdown) {
-        printf("| %s | %zu of %zu | %zu | ", plan->label, late->count, members, early);
-        print_percentiles(late, members, true);
-        printf(" | %.0f | %lld | %.2f us |\n", mean, figures->overdue_max, usec_each);
-        return;
-    }
-    printf("%s: %zu members in %lld keys, deadlines over %lld ms\n", plan->label, members,
-           plan->keys, plan->spread_msec);
-    printf("  CPU         %.2f us for each member\n", usec_each);
-    if (plan->quiet) return;
-    printf("  events      %zu of %zu\n", late->count, members);
-    printf("  early       %zu\n", early);
-    printf("  late by     ");
-    print_percentiles(late, members, false);
-    printf("\n  overdue     mean %.1f, max %lld (%lld looks)\n", mean, figures->overdue_max,
-           figures->looks);
-}
-
-static void report_instant(const struct run *run)
-{
-    const struct plan *plan = run->plan;
-    const struct figures *figures = &run->figures;
     struct shown memory = msec_shown(figures->memory_after_usec);
     if (plan->markdown) {
         printf("| %s | %s | ", plan->label,
@@ -449,13 +442,10 @@ int main(int argc, char **argv)
     link_open(&run.events, &plan.target);
     run.offset_usec = link_clock_offset_usec(&run.commands);
     fill_members(&run);
-    if (plan.instant) {
+    if (plan.instant)
         measure_instant(&run);
-        report_instant(&run);
-    } else {
+    else
         measure_spread(&run);
-        report_spread(&run);
-    }
     link_close(&run.looks); /* a reply may still be under way */
     send_commands(&run, plan.keys, write_unlink, "UNLINK");
     link_close(&run.events);

@@ -30,7 +30,7 @@ struct data_file {
     char *why;       /* why it can't be read or is a bad manifest; else NULL */
 };
 
-/* All zero: empty. */
+/* All zero when empty. */
 struct data_files {
     struct data_file *files;
     size_t count;
@@ -40,13 +40,14 @@ struct data_files {
 /* Adds the files to which a path leads:
  *
  *     a manifest     the manifest, and the files that it names
- *     a folder       all manifests in it and in its subfolders, and all snapshots in it; maybe none
+ *     a folder       all manifests in it and in its subfolders, and all snapshots in it, which may
+ *                    be none at all
  *     another file   this file
  *
  * Returns false if the path can't be read; see errno. */
 bool data_files_find(struct data_files *all, const char *path);
 void data_files_drop(struct data_files *all);
 
-/* Call it after a journal was cut to `length`: lowers the length that its manifest states as
- * synced. Returns 0 or an errno. */
+/* Lowers the length that the manifest states as synced, after a journal was cut to `length`: a
+ * journal that is shorter than its manifest says counts as damaged. Returns 0 or an errno. */
 int data_file_lower_synced(const struct data_file *file, uint64_t length);

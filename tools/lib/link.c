@@ -24,25 +24,6 @@ __attribute__((noreturn)) static void die(const char *what, const char *why)
     exit(EXIT_FAILURE);
 }
 
-static int connect_tcp(const char *host, const char *port)
-{
-    struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *list;
-    int error = getaddrinfo(host, port, &hints, &list);
-    if (error != 0) die(host, gai_strerror(error));
-    int fd = -1;
-    for (const struct addrinfo *at = list; at != NULL && fd < 0; at = at->ai_next) {
-        fd = socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC, at->ai_protocol);
-        if (fd < 0 || connect(fd, at->ai_addr, at->ai_addrlen) == 0) continue;
-        close(fd);
-        fd = -1;
-    }
-    freeaddrinfo(list);
-    if (fd < 0) die(host, strerror(errno));
-    int on = 1;
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    return fd;
-}
-
 void link_open(struct link *link, const struct link_target *target)
 {
     memset(link, 0, sizeof(*link));
@@ -55,7 +36,20 @@ void link_open(struct link *link, const struct link_target *target)
         if (link->fd < 0 || connect(link->fd, (struct sockaddr *)&address, sizeof(address)) != 0)
             die(path, strerror(errno));
     } else {
-        link->fd = connect_tcp(target->host, target->port);
+        struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *list;
+        int error = getaddrinfo(target->host, target->port, &hints, &list), on = 1;
+        if (error != 0) die(target->host, gai_strerror(error));
+        link->fd = -1;
+        for (const struct addrinfo *at = list; at != NULL && link->fd < 0; at = at->ai_next) {
+            int fd = socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC, at->ai_protocol);
+            if (fd >= 0 && connect(fd, at->ai_addr, at->ai_addrlen) == 0)
+                link->fd = fd;
+            else if (fd >= 0)
+                close(fd);
+        }
+        freeaddrinfo(list);
+        if (link->fd < 0) die(target->host, strerror(errno));
+        setsockopt(link->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     }
     outbuf_init(&link->out);
     resp_reply_init(&link->reply);

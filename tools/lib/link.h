@@ -6,9 +6,9 @@
 #include "store/mem/outbuf.h"
 
 struct link_target {
-    const char *host, *port; /* TCP; host is a name or an address */
-    const char *unix_path;   /* NULL: TCP */
-    const char *password;    /* NULL: none */
+    const char *host, *port; /* for TCP; host is a name or an address */
+    const char *unix_path;   /* used instead of TCP unless it is NULL */
+    const char *password;    /* NULL if the server needs none */
 };
 
 struct link {

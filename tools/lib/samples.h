@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* All zero: empty. */
+/* All zero when empty. */
 struct samples {
     int64_t *usec; /* in order of arrival; sorted by samples_sort */
     size_t count, cap;

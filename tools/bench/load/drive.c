@@ -211,26 +211,6 @@ static void run_load(struct drive *drive)
     if (drive->phase == MEASURE) end_measuring(drive, now);
 }
 
-static void open_conn(struct drive *drive, struct conn *conn)
-{
-    const struct script *script = drive->plan->script;
-    link_open(&conn->link, drive->plan->target);
-    conn->bytes = malloc(script->len);
-    conn->draws = calloc(script_draws(script), sizeof(*conn->draws));
-    if (conn->bytes == NULL || conn->draws == NULL) die("memory");
-    memcpy(conn->bytes, script->bytes, script->len);
-    if (script->by_command) {
-        struct replies *replies = &conn->replies;
-        replies->numbers = calloc(script->pipeline, sizeof(*replies->numbers));
-        replies->numbers_count = script->pipeline;
-        if (replies->numbers == NULL) die("memory");
-    }
-    int flags = fcntl(conn->link.fd, F_GETFL);
-    if (flags < 0 || fcntl(conn->link.fd, F_SETFL, flags | O_NONBLOCK) != 0) die("socket");
-    struct epoll_event event = { .events = EPOLLIN, .data.ptr = conn };
-    if (epoll_ctl(drive->epoll, EPOLL_CTL_ADD, conn->link.fd, &event) != 0) die("epoll");
-}
-
 void drive_run(const struct drive_plan *plan, struct drive_result *result)
 {
     struct drive *drive = calloc(1, sizeof(*drive));
@@ -243,8 +223,24 @@ void drive_run(const struct drive_plan *plan, struct drive_result *result)
     drive->to_send = plan->requests > 0 ? plan->requests : UINT64_MAX;
     drive->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (drive->epoll < 0) die("epoll");
-    for (unsigned i = 0; i < plan->connections; i++)
-        open_conn(drive, &conns[i]);
+    const struct script *script = plan->script;
+    for (struct conn *conn = conns; conn < conns + plan->connections; conn++) {
+        link_open(&conn->link, plan->target);
+        conn->bytes = malloc(script->len);
+        conn->draws = calloc(script_draws(script), sizeof(*conn->draws));
+        if (conn->bytes == NULL || conn->draws == NULL) die("memory");
+        memcpy(conn->bytes, script->bytes, script->len);
+        if (script->by_command) {
+            struct replies *replies = &conn->replies;
+            replies->numbers = calloc(script->pipeline, sizeof(*replies->numbers));
+            replies->numbers_count = script->pipeline;
+            if (replies->numbers == NULL) die("memory");
+        }
+        int flags = fcntl(conn->link.fd, F_GETFL);
+        if (flags < 0 || fcntl(conn->link.fd, F_SETFL, flags | O_NONBLOCK) != 0) die("socket");
+        struct epoll_event event = { .events = EPOLLIN, .data.ptr = conn };
+        if (epoll_ctl(drive->epoll, EPOLL_CTL_ADD, conn->link.fd, &event) != 0) die("epoll");
+    }
     run_load(drive);
     for (struct conn *conn = conns; conn < conns + plan->connections; conn++) {
         const struct replies *replies = &conn->replies;

@@ -15,7 +15,8 @@ struct drive_plan {
     const struct meter *meter;
     unsigned connections;
     double seconds, warm_up_seconds;
-    uint64_t requests; /* 0: run for `seconds`; else rounded up to whole batches, no warm-up */
+    uint64_t requests; /* 0 to run for `seconds`; otherwise rounded up to whole batches, and sent
+                          without warm-up */
     bool sleeps;       /* waits in the kernel instead of polling */
     bool stalls;       /* with one connection: measure the server's work while a batch waits */
 };

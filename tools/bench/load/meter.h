@@ -13,7 +13,7 @@ struct meter {
     pid_t pid;
     clockid_t clock;
     int counters[METER_THREADS_MAX]; /* instructions outside the kernel, per thread */
-    unsigned counter_count;          /* 0: the kernel offers no such counter */
+    unsigned counter_count;          /* 0 if the kernel offers no such counter */
 };
 
 struct reading {

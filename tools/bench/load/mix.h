@@ -22,12 +22,12 @@
  * long, the next batch has the second command of the same rounds. */
 struct mix {
     const char *name;
-    const char *setup;       /* commands that are sent once before; NULL: none */
+    const char *setup;       /* commands that are sent once before; may be NULL */
     const char *recipe;      /* the measured commands */
     const char *fill;        /* loads the data before the measurement */
-    const char *shrink;      /* removes the data of key or member k; NULL: none */
+    const char *shrink;      /* removes the data of key or member k; may be NULL */
     unsigned fill_per_key;   /* rounds of fill for each key */
-    unsigned keys_divisor;   /* number of keys: key space / this */
+    unsigned keys_divisor;   /* the number of keys is the key space divided by this */
     unsigned behind_per_key; /* `behind` is this times the keys */
     bool fill_in_order;      /* fill uses one connection, so that rounds arrive in their order */
 };

@@ -77,13 +77,6 @@ static void take_line(struct replies *replies, const char *line, size_t len)
     exit(EXIT_FAILURE);
 }
 
-/* Bytes of the first bulk string. */
-static void take_digits(struct reply_numbers *numbers, const char *bytes, size_t len)
-{
-    for (const char *at = bytes; at < bytes + len; at++)
-        if (*at >= '0' && *at <= '9') numbers->text = 10 * numbers->text + (uint64_t)(*at - '0');
-}
-
 size_t replies_scan(struct replies *replies, const char *data, size_t len)
 {
     const char *at = data, *end = data + len;
@@ -91,8 +84,10 @@ size_t replies_scan(struct replies *replies, const char *data, size_t len)
         if (replies->skip > 0) {
             size_t left = (size_t)(end - at);
             size_t taken = replies->skip < left ? (size_t)replies->skip : left;
-            if (replies->in_text) take_digits(numbers_of(replies), at, taken);
-            at += taken;
+            uint64_t *text = replies->in_text ? &numbers_of(replies)->text : NULL;
+            for (const char *stop = at + taken; at < stop; at++)
+                if (text != NULL && *at >= '0' && *at <= '9')
+                    *text = 10 * *text + (uint64_t)(*at - '0');
             replies->skip -= taken;
             if (replies->skip > 0) continue;
             replies->in_text = false;
