@@ -18,7 +18,6 @@
 #include "server/daemon/check.h"
 #include "server/daemon/lifecycle.h"
 #include "server/daemon/parts.h"
-#include "server/daemon/policy_lines.h"
 #include "server/daemon/reload.h"
 #include "server/daemon/wiring.h"
 #include "server/net/tls/tls.h"
@@ -138,10 +137,7 @@ int main(int argc, char **argv)
     struct parts parts = { 0 };
     struct conf_error error;
     int status = EXIT_FAILURE;
-    conf_init(&parts.conf);
-    parts.conf.policies_fault = policy_lines_fault;
-    parts.conf.renames_fault = check_renames;
-    parts.conf.users_fault = check_users;
+    check_conf_init(&parts.conf);
     bool good = conf_load_args(&parts.conf, argc - checks, argv + checks, &error);
     if (good) error.text[0] = '\0';
     if (checks) good = check_files(&parts.conf, &error) && good;

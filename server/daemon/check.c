@@ -9,6 +9,7 @@
 #include "server/admin/admin.h"
 #include "server/admin/renames.h"
 #include "server/cmd/cmd.h"
+#include "server/daemon/policy_lines.h"
 #include "server/engine/acl/acl.h"
 #include "server/net/tls/tls.h"
 #include "server/replica/replication.h"
@@ -81,7 +82,9 @@ bool check_files(const struct conf *conf, struct conf_error *error)
     return good;
 }
 
-const char *check_renames(const char *lines)
+/* Tries the lines of rename-command on a table of all commands. Returns the first error, or NULL.
+ */
+static const char *renames_fault(const char *lines)
 {
     struct commands *commands = all_commands();
     const char *why = renames_apply(commands, lines);
@@ -89,7 +92,8 @@ const char *check_renames(const char *lines)
     return why;
 }
 
-const char *check_users(const char *lines)
+/* Tries the `user` lines. Returns the errors in a static buffer, or NULL. */
+static const char *users_fault(const char *lines)
 {
     static char why[512];
     struct conf conf;
@@ -114,4 +118,12 @@ const char *check_users(const char *lines)
     outbuf_drop(&faults);
     conf_drop(&conf);
     return len > 0 ? why : NULL;
+}
+
+void check_conf_init(struct conf *conf)
+{
+    conf_init(conf);
+    conf->policies_fault = policy_lines_fault;
+    conf->renames_fault = renames_fault;
+    conf->users_fault = users_fault;
 }

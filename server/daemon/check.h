@@ -10,7 +10,5 @@
  * other options are relative to it. */
 bool check_files(const struct conf *conf, struct conf_error *error);
 
-/* For conf.renames_fault: applies the lines of rename-command to a table of all commands, only to
- * find errors. Returns the first error, or NULL. */
-const char *check_renames(const char *lines);
-const char *check_users(const char *lines); /* for conf.users_fault: tries `user` lines */
+/* Sets the defaults, and the callbacks that check lines about policies, commands and users. */
+void check_conf_init(struct conf *conf);

@@ -12,7 +12,6 @@
 #include "server/base/log.h"
 #include "server/daemon/check.h"
 #include "server/daemon/parts.h"
-#include "server/daemon/policy_lines.h"
 #include "server/daemon/reopen.h"
 #include "server/daemon/status.h"
 #include "server/daemon/supervisor.h"
@@ -71,10 +70,7 @@ bool reload_waits(struct parts *parts)
     size_t count = 0;
     if (reload->waits || parts->conf.file[0] == '\0') return reload->waits;
     if (strcmp(reload->argv[reload->argc - 1], "-") == 0) return false;
-    conf_init(&conf);
-    conf.policies_fault = policy_lines_fault;
-    conf.renames_fault = check_renames;
-    conf.users_fault = check_users;
+    check_conf_init(&conf);
     bool good = read_again(parts, &conf, &ignored); /* reload_options reports errors */
     for (size_t i = 0; good && i < conf_option_count() && count < WISHES_MAX; i++) {
         if (!reopen_may_prepare(conf_option_at(i))) continue;
@@ -173,10 +169,7 @@ static bool reload_file(struct parts *parts)
                               "Use CONFIG SET, or restart the server");
         return false;
     }
-    conf_init(&conf);
-    conf.policies_fault = policy_lines_fault;
-    conf.renames_fault = check_renames;
-    conf.users_fault = check_users;
+    check_conf_init(&conf);
     bool good = read_again(parts, &conf, &error);
     if (good) {
         take_over(parts, &conf);

@@ -78,20 +78,6 @@ static bool need_tls(const struct attempt *attempt, const struct conf_option *op
     return true;
 }
 
-static bool try_clients(const struct attempt *attempt)
-{
-    const struct conf_option *option = first_of(attempt, of_clients);
-    char why[512];
-    if (option == NULL) return true;
-    if (!need_tls(attempt, option)) return false;
-    if (net_update(attempt->parts->net, attempt->parts->names, why, sizeof(why))) return true;
-    log_line(LOG_WARNING, "Can't listen on the new %s: %s", option->name, why);
-    bool is_bind = strcmp(option->name, "bind") == 0;
-    return fail_attempt(attempt, option,
-                        is_bind ? "Failed to bind to specified addresses."
-                                : "Unable to listen on this port. Check server logs.");
-}
-
 bool reopen_http(struct parts *parts, char *why, size_t size)
 {
     if (parts->conf.metrics_port == 0) return true;
@@ -101,19 +87,6 @@ bool reopen_http(struct parts *parts, char *why, size_t size)
     struct background_work work = http_work(parts->http);
     background_add(parts->background, &work);
     return true;
-}
-
-static bool try_metrics(const struct attempt *attempt)
-{
-    struct parts *parts = attempt->parts;
-    const struct conf_option *option = first_of(attempt, of_metrics);
-    char why[512];
-    if (option == NULL) return true;
-    if (!need_tls(attempt, option)) return false;
-    bool good = parts->http != NULL ? http_update(parts->http, parts->names, why, sizeof(why))
-                                    : reopen_http(parts, why, sizeof(why));
-    if (!good) log_line(LOG_WARNING, "%s", why);
-    return good || fail_attempt(attempt, option, why);
 }
 
 /* DIFFERS: Redis changes `dir` even while it writes an append-only file. (doc/differs.md) */
@@ -138,33 +111,58 @@ static bool try_folder(const struct attempt *attempt)
     return true;
 }
 
-bool reopen_try(void *parts, const struct conf_option *const *set, size_t count,
+bool reopen_try(void *ctx, const struct conf_option *const *set, size_t count,
                 struct config_fault *fault)
 {
+    struct parts *parts = ctx;
     const struct attempt attempt = { parts, set, count, fault };
-    const struct conf_option *links = first_of(&attempt, of_links);
-    const struct conf_option *files = first_of(&attempt, of_files);
-    if (files != NULL) {
+    char why[512];
+
+    const struct conf_option *option = first_of(&attempt, of_files);
+    if (option != NULL) {
         /* A reload is not refused; lifecycle_fit_maxclients lowers the value then. */
-        const struct conf *conf = &attempt.parts->conf;
+        const struct conf *conf = &parts->conf;
         int64_t possible = process_raise_files(conf->maxclients, lifecycle_more_files(conf));
         if (possible < conf->maxclients) {
-            char why[128];
             snprintf(why, sizeof(why),
                      "The operating system is not able to handle the specified number of clients, "
                      "try with %" PRId64,
                      possible);
-            return fail_attempt(&attempt, files, why);
+            return fail_attempt(&attempt, option, why);
         }
     }
-    bool good = (links == NULL || need_tls(&attempt, links)) && try_clients(&attempt) &&
-                try_metrics(&attempt);
+
+    option = first_of(&attempt, of_links);
+    if (option != NULL && !need_tls(&attempt, option)) return false;
+
+    option = first_of(&attempt, of_clients);
+    if (option != NULL) {
+        if (!need_tls(&attempt, option)) return false;
+        if (!net_update(parts->net, parts->names, why, sizeof(why))) {
+            log_line(LOG_WARNING, "Can't listen on the new %s: %s", option->name, why);
+            bool is_bind = strcmp(option->name, "bind") == 0;
+            return fail_attempt(&attempt, option,
+                                is_bind ? "Failed to bind to specified addresses."
+                                        : "Unable to listen on this port. Check server logs.");
+        }
+    }
+
+    option = first_of(&attempt, of_metrics);
+    if (option != NULL) {
+        if (!need_tls(&attempt, option)) return false;
+        if (!(parts->http != NULL ? http_update(parts->http, parts->names, why, sizeof(why))
+                                  : reopen_http(parts, why, sizeof(why)))) {
+            log_line(LOG_WARNING, "%s", why);
+            return fail_attempt(&attempt, option, why);
+        }
+    }
+
     /* After all other options that may be refused: another size of why-memory empties the record of
      * EXPIRY WHY, and restoring the option would not bring the record back. */
-    const struct conf_option *trail = first_of(&attempt, of_trail);
-    if (good && trail != NULL && !author_configure(&attempt.parts->engine))
-        good = fail_attempt(&attempt, trail, "not enough memory for a record of this size");
-    return good && try_folder(&attempt);
+    option = first_of(&attempt, of_trail);
+    if (option != NULL && !author_configure(&parts->engine))
+        return fail_attempt(&attempt, option, "not enough memory for a record of this size");
+    return try_folder(&attempt);
 }
 
 /* Is a host name of these addresses being resolved? */

@@ -1,13 +1,14 @@
-/* reopen: applies changed addresses, ports, tls-replication and dir, and checks whether maxclients
- * is possible. These options are separate from others because applying them may fail. Depends on
- * net, http, tls and persist. */
+/* reopen: applies changed addresses, ports, tls-replication, why-memory and dir, and checks whether
+ * maxclients is possible. These options are separate from others because applying them may fail.
+ * Depends on net, http, tls and persist. */
 #pragma once
 
 #include "server/admin/admin.h"
 
 struct parts;
 
-bool reopen_has(const struct conf_option *option); /* is it such an option, except maxclients? */
+/* Is it one of these options, other than why-memory and maxclients? */
+bool reopen_has(const struct conf_option *option);
 /* Applies the current values of those options in `set` that this file handles, for CONFIG SET and
  * reloads; the context is the parts. Fails as described at config_context.try; logs the details. */
 bool reopen_try(void *parts, const struct conf_option *const *set, size_t count,
