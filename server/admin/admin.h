@@ -1,5 +1,5 @@
-/* admin: the groups of commands about the server itself, and the context of each. server/daemon
- * adds the groups to the table of commands.
+/* admin: the groups of commands about the server itself, and the context of each.
+ * admin_add_all adds the groups to the table of commands.
  *
  * Folder server/admin: commands about the server: CONFIG, DEBUG, MEMORY, EXPIRY, SLOWLOG, LATENCY,
  * CLUSTER, pub/sub, MULTI and others, one file for each group; INFO, ACL, CLIENT and COMMAND have
@@ -34,38 +34,6 @@
 
 struct replication;
 
-/* PING ECHO AUTH HELLO SELECT QUIT RESET; CLIENT. */
-struct connection_context {
-    struct clients *clients;
-    const struct conf *conf;
-    struct pubsub *pubsub;
-    struct watch *watch;
-    struct tracking *tracking;
-    struct pause *pause;
-    struct observer *observer;
-    struct engine *engine;
-    struct replication *replication; /* NULL if there is none */
-};
-extern const struct command_group connection_commands;
-extern const struct command_group client_commands;
-
-/* ACL. */
-struct acl_admin_context {
-    struct acl *acl;
-    struct clients *clients;
-};
-extern const struct command_group acl_commands;
-
-/* MULTI EXEC DISCARD WATCH UNWATCH; context: struct engine. */
-extern const struct command_group transaction_commands;
-
-/* SUBSCRIBE ... PUBSUB. */
-struct pubsub_context {
-    struct pubsub *pubsub;
-    const struct commit_hooks *hooks; /* messages go to replicas too */
-};
-extern const struct command_group pubsub_commands;
-
 /* Why an option could not take effect. */
 struct config_fault {
     const struct conf_option *option;
@@ -78,17 +46,22 @@ struct config_wish {
     struct bytes value;
 };
 
-/* CONFIG. */
-struct config_context {
-    struct conf *conf;
-    struct notify *notify;
-    struct stats *stats;
-    struct store *store;
-    struct observer *observer;
+/* The parts of the server that its commands need. */
+struct admin_parts {
     struct commands *commands;
+    struct engine *engine;
     struct clients *clients;
-    struct acl *acl; /* NULL without users */
-    const bool *loading;
+    struct conf *conf;
+    struct clock *clock;
+    struct loop *loop;
+    struct pubsub *pubsub;
+    struct notify *notify;
+    struct observer *observer;
+    struct long_queries *queries;    /* NULL if no call blocks for long ones */
+    const struct defrag *defrag;     /* NULL without defragmentation */
+    struct scripting *scripting;     /* NULL without scripts */
+    struct replication *replication; /* NULL if there is none */
+    const char *run_id;              /* also the ID of the node of an emulated cluster */
     /* Called after CONFIG SET, to apply options that take effect at once, such as the log level.
      * Returns false if the journal could not be turned on. */
     bool (*changed)(void *ctx);
@@ -104,9 +77,25 @@ struct config_context {
                 struct config_fault *fault);
     void *ctx;
 };
+/* PING ECHO AUTH HELLO SELECT QUIT RESET; CLIENT; ACL; context: struct admin_parts. */
+extern const struct command_group connection_commands;
+extern const struct command_group client_commands;
+extern const struct command_group acl_commands;
+
+/* MULTI EXEC DISCARD WATCH UNWATCH; context: struct engine. */
+extern const struct command_group transaction_commands;
+
+/* SUBSCRIBE ... PUBSUB. */
+struct pubsub_context {
+    struct pubsub *pubsub;
+    const struct commit_hooks *hooks; /* messages go to replicas too */
+};
+extern const struct command_group pubsub_commands;
+
+/* CONFIG; context: struct admin_parts. */
 extern const struct command_group config_commands;
 /* Applies changed options. Returns false if the journal could not be turned on. */
-bool config_apply(const struct config_context *context);
+bool config_apply(const struct admin_parts *parts);
 
 /* INFO TIME MODULE LOLWUT SHUTDOWN. */
 struct server_context {
@@ -134,14 +123,7 @@ struct server_context {
 extern const struct command_group server_commands;
 extern const struct command_group info_commands;
 
-/* CLUSTER READONLY READWRITE ASKING. */
-struct cluster_context {
-    const struct conf *conf;
-    const bool *loading;
-    const struct replication *replication; /* NULL if there is none */
-    struct long_queries *queries;          /* NULL to count keys at once */
-    const char *node_id;
-};
+/* CLUSTER READONLY READWRITE ASKING; context: struct admin_parts. */
 extern const struct command_group cluster_commands;
 
 /* SAVE BGSAVE BGREWRITEAOF LASTSAVE; context: struct persist, or NULL without persistence. */
@@ -153,23 +135,13 @@ extern const struct command_group expiry_commands;
 /* SLOWLOG MONITOR; context: struct observer. */
 extern const struct command_group slowlog_commands;
 
-/* LATENCY. */
-struct latency_context {
-    struct observer *observer;
-    struct commands *commands;
-};
+/* LATENCY; context: struct admin_parts. */
 extern const struct command_group latency_commands;
 
 /* MEMORY; context: struct memory_context. */
 extern const struct command_group memory_commands;
 
-/* DEBUG. */
-struct debug_context {
-    const struct conf *conf;
-    struct clock *clock;
-    struct clients *clients;
-    struct persist *persist; /* NULL if nothing is reloaded */
-};
+/* DEBUG; context: struct admin_parts. */
 extern const struct command_group debug_commands;
 
 /* CLOCK; context: struct clock. */
@@ -181,39 +153,11 @@ extern const struct command_group command_commands;
 /* Does this setting (yes, local, no) give the session access? */
 bool admin_allows(enum conf_allowed allow, const struct session *session);
 
-/* The parts of the server that contexts are made from. */
-struct admin_parts {
-    struct commands *commands;
-    struct engine *engine;
-    struct clients *clients;
-    struct conf *conf;
-    struct clock *clock;
-    struct loop *loop;
-    struct pubsub *pubsub;
-    struct notify *notify;
-    struct observer *observer;
-    struct long_queries *queries;    /* NULL if no call blocks for long ones */
-    const struct defrag *defrag;     /* NULL without defragmentation */
-    struct scripting *scripting;     /* NULL without scripts */
-    struct replication *replication; /* NULL if there is none */
-    const char *run_id;
-    bool (*prepares)(void *ctx, const struct config_wish *wishes, size_t count);
-    bool (*changed)(void *ctx);
-    bool (*try)(void *ctx, const struct conf_option *const *set, size_t count,
-                struct config_fault *fault);
-    void *ctx;
-};
-
 /* The contexts; must outlive the table. */
 struct admin {
-    struct connection_context connection;
+    struct admin_parts parts;
     struct pubsub_context pubsub;
-    struct cluster_context cluster;
-    struct acl_admin_context acl;
-    struct config_context config;
     struct server_context server;
-    struct debug_context debug;
-    struct latency_context latency;
     struct memory_context memory;
 };
 

@@ -16,7 +16,7 @@
 
 static bool is_off(struct call *call)
 {
-    const struct cluster_context *context = call->context;
+    const struct admin_parts *context = call->context;
     if (context->conf->cluster != CONF_CLUSTER_NO) return false;
     fail(call, ERR_NO_CLUSTER);
     return true;
@@ -132,7 +132,7 @@ static const struct long_query_kind kind = { work, answer, question_free };
 
 static void ask(struct call *call, struct question *question)
 {
-    const struct cluster_context *context = call->context;
+    const struct admin_parts *context = call->context;
     bool waits = call->block != NULL && context->queries != NULL;
     if (visit_some(question, call->txn->now, waits ? STEPS_AT_ONCE : SIZE_MAX)) {
         answer(question, call->txn->now, call->out);
@@ -180,9 +180,9 @@ struct node {
 
 static struct node describe(const struct call *call)
 {
-    const struct cluster_context *context = call->context;
+    const struct admin_parts *context = call->context;
     const struct conf *conf = context->conf;
-    struct node node = { .id = context->node_id,
+    struct node node = { .id = context->run_id,
                          .name = conf->cluster_announce_hostname,
                          .ip = "127.0.0.1",
                          .port = conf->port,
@@ -216,7 +216,7 @@ static void reply_pair(struct call *call, const char *name, const char *value)
 
 static void cluster_reply_slots(struct call *call)
 {
-    const struct cluster_context *context = call->context;
+    const struct admin_parts *context = call->context;
     enum conf_endpoint type = (enum conf_endpoint)context->conf->cluster_endpoint;
     struct node node = describe(call);
     bool has_name = node.name[0] != '\0', with_ip = type != CONF_ENDPOINT_IP;
@@ -247,7 +247,7 @@ static void reply_port(struct call *call, const char *name, int64_t port)
 
 static void cluster_reply_shards(struct call *call)
 {
-    const struct cluster_context *context = call->context;
+    const struct admin_parts *context = call->context;
     struct node node = describe(call);
     bool has_name = node.name[0] != '\0';
     const char *endpoints[] = { [CONF_ENDPOINT_IP] = node.ip,
@@ -272,7 +272,7 @@ static void cluster_reply_shards(struct call *call)
     reply_pair(call, "role", "master");
     resp_bulk_text(call->out, "replication-offset");
     resp_integer(call->out, (int64_t)offset);
-    reply_pair(call, "health", *context->loading ? "loading" : "online");
+    reply_pair(call, "health", context->engine->loading ? "loading" : "online");
 }
 
 static void cluster_reply_nodes(struct call *call)
@@ -323,8 +323,8 @@ WHEN_ON(cmd_keys, cluster_reply_keys)
 
 static void cmd_myid(struct call *call)
 {
-    const struct cluster_context *context = call->context;
-    if (!is_off(call)) resp_bulk_text(call->out, context->node_id);
+    const struct admin_parts *context = call->context;
+    if (!is_off(call)) resp_bulk_text(call->out, context->run_id);
 }
 
 static void cmd_links(struct call *call)
@@ -334,10 +334,9 @@ static void cmd_links(struct call *call)
 
 static bool names_node(struct call *call)
 {
-    const struct cluster_context *context = call->context;
+    const struct admin_parts *context = call->context;
     if (is_off(call)) return false;
-    if (bytes_equal(call->argv[2], bytes_of(context->node_id, strlen(context->node_id))))
-        return true;
+    if (bytes_equal(call->argv[2], bytes_of(context->run_id, strlen(context->run_id)))) return true;
     return failf(call, ERR_CLUSTER_NODE, arg_width(call, 2), call->argv[2].data);
 }
 

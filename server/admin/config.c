@@ -1,5 +1,5 @@
 /* config: CONFIG, which reads and changes options. Depends on the table of options (conf/).
- * Functions of struct config_context (admin.h) apply the changes. */
+ * Functions of struct admin_parts (admin.h) apply the changes. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,7 @@ static bool matches_any_pattern(const struct call *call, const struct conf_optio
 
 static void cmd_config_get(struct call *call)
 {
-    const struct config_context *context = call->context;
+    const struct admin_parts *context = call->context;
     size_t wanted = 0;
     for (size_t i = 0; i < conf_option_count(); i++)
         wanted += matches_any_pattern(call, conf_option_at(i));
@@ -86,32 +86,14 @@ static const struct conf_option *option_named(struct bytes word)
     return option != NULL && option->unlisted ? NULL : option;
 }
 
-static void fail_change(struct call *call, const struct conf_option *option, const char *why)
-{
-    failf(call, ERR_CONFIG_SET, option->name, why);
-}
-
-static bool may_set(struct call *call, const struct conf_option *option)
-{
-    const struct config_context *context = call->context;
-    enum conf_allowed allow = (enum conf_allowed)context->conf->enable_protected_configs;
-    if (option->guarded && !admin_allows(allow, call->session))
-        fail_change(call, option, "can't set protected config");
-    else if (!option->live)
-        fail_change(call, option, "can't set immutable config");
-    else if (option->not_loading && *context->loading)
-        fail(call, ERR_LOADING);
-    else
-        return true;
-    return false;
-}
-
 /* Finds the options to change; refuses duplicates and those that may not change. */
 static bool find_options(struct call *call, struct change *changes, int count)
 {
     static const char *const secrets[] = { "requirepass",       "user",
                                            "masterauth",        "primaryauth",
                                            "tls-key-file-pass", "tls-client-key-file-pass" };
+    const struct admin_parts *context = call->context;
+    enum conf_allowed allow = (enum conf_allowed)context->conf->enable_protected_configs;
     for (int i = 0; i < count; i++) {
         changes[i].option = option_named(call->argv[2 + 2 * i]);
         /* Redact passwords, even those that CONFIG SET can't set. */
@@ -124,12 +106,15 @@ static bool find_options(struct call *call, struct change *changes, int count)
         return failf(call, ERR_CONFIG_UNKNOWN, arg_width(call, 2 + 2 * i), word.data);
     }
     for (int i = 0; i < count; i++) {
-        if (!may_set(call, changes[i].option)) return false;
-        for (int j = 0; j < i; j++) {
-            if (changes[j].option != changes[i].option) continue;
-            fail_change(call, changes[i].option, "duplicate parameter");
-            return false;
-        }
+        const struct conf_option *option = changes[i].option;
+        if (option->guarded && !admin_allows(allow, call->session))
+            return failf(call, ERR_CONFIG_SET, option->name, "can't set protected config");
+        if (!option->live)
+            return failf(call, ERR_CONFIG_SET, option->name, "can't set immutable config");
+        if (option->not_loading && context->engine->loading) return fail(call, ERR_LOADING);
+        for (int j = 0; j < i; j++)
+            if (changes[j].option == option)
+                return failf(call, ERR_CONFIG_SET, option->name, "duplicate parameter");
     }
     return true;
 }
@@ -156,21 +141,21 @@ static bool set_all(struct call *call, struct conf *conf, struct change *changes
             continue;
         }
         free(old);
-        fail_change(call, changes[i].option, why);
+        failf(call, ERR_CONFIG_SET, changes[i].option->name, why);
         put_back(conf, changes, i);
         return false;
     }
     return true;
 }
 
-bool config_apply(const struct config_context *context)
+bool config_apply(const struct admin_parts *context)
 {
     notify_set_flags(context->notify, context->conf->notify_keyspace_events);
     return context->changed(context->ctx);
 }
 
-static bool try_to_apply(const struct config_context *context, const struct change *changes,
-                         int count, struct config_fault *fault)
+static bool try_to_apply(const struct admin_parts *context, const struct change *changes, int count,
+                         struct config_fault *fault)
 {
     const struct conf_option *set[PAIRS_MAX];
     for (int i = 0; i < count; i++)
@@ -180,7 +165,7 @@ static bool try_to_apply(const struct config_context *context, const struct chan
 
 /* Restores all options, and applies the old values, which worked before. Rereads certificates with
  * them. */
-static void undo(const struct config_context *context, const struct change *changes, int count)
+static void undo(const struct admin_parts *context, const struct change *changes, int count)
 {
     struct config_fault ignored;
     put_back(context->conf, changes, count);
@@ -192,7 +177,7 @@ static void undo(const struct config_context *context, const struct change *chan
 /* Makes the changed options take effect. If one can't, restores all and replies with the error. */
 static bool apply(struct call *call, const struct change *changes, int count)
 {
-    const struct config_context *context = call->context;
+    const struct admin_parts *context = call->context;
     /* Reread certificates and keys if a tls option was set, even to its old value. */
     const struct conf_option *option = NULL;
     for (int i = 0; i < count && option == NULL; i++)
@@ -201,16 +186,14 @@ static bool apply(struct call *call, const struct change *changes, int count)
     char why[TLS_WHY_SIZE];
     if (option != NULL && tls != NULL && !tls_reload(tls, why, sizeof(why))) {
         put_back(context->conf, changes, count);
-        fail_change(call, option, why);
-        return false;
+        return failf(call, ERR_CONFIG_SET, option->name, why);
     }
 
     /* This may fail, for example because a port is in use. */
     struct config_fault fault;
     if (!try_to_apply(context, changes, count, &fault)) {
         undo(context, changes, count);
-        fail_change(call, fault.option, fault.text);
-        return false;
+        return failf(call, ERR_CONFIG_SET, fault.option->name, fault.text);
     }
 
     /* The journal may fail to start. Then the old options are applied again. */
@@ -220,11 +203,11 @@ static bool apply(struct call *call, const struct change *changes, int count)
     return fail(call, ERR_NO_JOURNAL);
 }
 
-/* Must a thread prepare this CONFIG SET first (config_context.prepares)? Skips names that are no
+/* Must a thread prepare this CONFIG SET first (admin_parts.prepares)? Skips names that are no
  * options: the call will fail because of them. */
 static bool set_prepares(const struct call *call)
 {
-    const struct config_context *context = call->context;
+    const struct admin_parts *context = call->context;
     struct config_wish wishes[PAIRS_MAX];
     size_t count = 0;
     if (context->prepares == NULL || call->argc % 2 != 0 || call->argc > 2 + 2 * PAIRS_MAX)
@@ -238,7 +221,7 @@ static bool set_prepares(const struct call *call)
 
 static void cmd_config_set(struct call *call)
 {
-    const struct config_context *context = call->context;
+    const struct admin_parts *context = call->context;
     if (fail_if(call, call->argc % 2 != 0 || call->argc > 2 + 2 * PAIRS_MAX, ERR_SYNTAX)) return;
     int count = (call->argc - 2) / 2;
     struct change changes[PAIRS_MAX] = { 0 };
@@ -248,9 +231,9 @@ static void cmd_config_set(struct call *call)
         free(changes[i].value);
     if (!done) return;
     /* Even an unchanged requirepass replaces passwords that were set by ACL SETUSER. */
-    for (int i = 0; i < count && context->acl != NULL; i++)
+    for (int i = 0; i < count && context->engine->acl != NULL; i++)
         if (strcmp(changes[i].option->name, "requirepass") == 0)
-            acl_set_requirepass(context->acl, context->conf->requirepass);
+            acl_set_requirepass(context->engine->acl, context->conf->requirepass);
     reply_ok(call);
 }
 
@@ -258,11 +241,11 @@ static void cmd_config_set(struct call *call)
 
 static void cmd_config_resetstat(struct call *call)
 {
-    const struct config_context *context = call->context;
-    *context->stats = (struct stats){ 0 };
-    context->store->stats = (struct store_stats){ 0 };
-    policies_reset_stats(&context->store->policies);
-    context->store->reclaim.freed = 0;
+    const struct admin_parts *context = call->context;
+    *context->engine->stats = (struct stats){ 0 };
+    context->engine->store->stats = (struct store_stats){ 0 };
+    policies_reset_stats(&context->engine->store->policies);
+    context->engine->store->reclaim.freed = 0;
     observer_reset(context->observer, context->commands);
     mem_reset_peak();
     reply_ok(call);
@@ -270,10 +253,10 @@ static void cmd_config_resetstat(struct call *call)
 
 static void cmd_config_rewrite(struct call *call)
 {
-    const struct config_context *context = call->context;
+    const struct admin_parts *context = call->context;
     struct conf_error error;
     const char *why;
-    char *lines = context->acl != NULL ? acl_option_lines(context->acl) : NULL;
+    char *lines = context->engine->acl != NULL ? acl_option_lines(context->engine->acl) : NULL;
     if (lines != NULL) conf_set(context->conf, conf_find("user"), lines, &why);
     free(lines);
     if (context->conf->file[0] == '\0')

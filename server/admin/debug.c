@@ -9,11 +9,6 @@
 #include "server/cmd/call/reply_text.h"
 #include "server/disk/persist.h"
 
-static void fail_subcommand(struct call *call)
-{
-    failf(call, ERR_SUBCOMMAND_OR_ARITY, arg_width(call, 1), call->argv[1].data, "DEBUG");
-}
-
 /* Blocks the whole server, on purpose. */
 static void debug_sleep(struct call *call)
 {
@@ -26,7 +21,7 @@ static void debug_sleep(struct call *call)
 /* DEBUG CLOCK [HOLD [unix-ms] | STEP ms | REAL]; replies with the server's time. */
 static void debug_clock(struct call *call)
 {
-    struct clock *clock = ((const struct debug_context *)call->context)->clock;
+    struct clock *clock = ((const struct admin_parts *)call->context)->clock;
     msec value = clock_now(clock);
     if (call->argc == 4 && !arg_int64(call, 3, &value)) return;
     if (fail_if(call, call->argc == 4 && arg_is(call, 2, "HOLD") && !instant_ok(value),
@@ -38,19 +33,17 @@ static void debug_clock(struct call *call)
         clock_step(clock, value);
     else if (call->argc == 3 && arg_is(call, 2, "REAL"))
         clock_release(clock);
-    else if (call->argc != 2) {
-        fail_subcommand(call);
+    else if (fail_subcommand_if(call, call->argc != 2))
         return;
-    }
     resp_integer(call->out, clock_now(clock));
 }
 
 static void debug_check(struct call *call)
 {
-    const struct debug_context *context = call->context;
+    const struct admin_parts *context = call->context;
     store_check(call->txn->store);
     clients_check(context->clients);
-    if (context->persist != NULL) persist_check(context->persist);
+    if (context->engine->persist != NULL) persist_check(context->engine->persist);
     reply_ok(call);
 }
 
@@ -65,11 +58,12 @@ static void debug_digest(struct call *call)
 /* Replaces the data set by the contents of the data files. */
 static void reload(struct call *call, bool as_is)
 {
-    const struct debug_context *context = call->context;
+    const struct admin_parts *context = call->context;
     char why[512] = "no data files found";
     if (call->session->multi != NULL)
         failf(call, ERR_RELOAD_FAILED, "not allowed inside a transaction");
-    else if (context->persist != NULL && persist_reload(context->persist, as_is, why, sizeof(why)))
+    else if (context->engine->persist != NULL &&
+             persist_reload(context->engine->persist, as_is, why, sizeof(why)))
         reply_ok(call);
     else
         failf(call, ERR_RELOAD_FAILED, why);
@@ -119,7 +113,7 @@ static const struct {
 
 static void cmd_debug(struct call *call)
 {
-    const struct debug_context *context = call->context;
+    const struct admin_parts *context = call->context;
     enum conf_allowed allow = (enum conf_allowed)context->conf->enable_debug_command;
     if (fail_if(call, !admin_allows(allow, call->session), ERR_DEBUG_DISABLED)) return;
     for (size_t i = 0; i < sizeof(tools) / sizeof(tools[0]); i++) {
@@ -128,7 +122,7 @@ static void cmd_debug(struct call *call)
         tools[i].run(call);
         return;
     }
-    fail_subcommand(call);
+    fail_subcommand_if(call, true);
 }
 
 static const struct command rows[] = {

@@ -69,10 +69,7 @@ static const struct long_query_kind next_kind = { next_work, next_answer, next_f
 static void cmd_expiry_next(struct call *call)
 {
     int64_t count = SHOWN;
-    if (call->argc > 3) {
-        failf(call, ERR_SUBCOMMAND_OR_ARITY, arg_width(call, 1), call->argv[1].data, "EXPIRY");
-        return;
-    }
+    if (fail_subcommand_if(call, call->argc > 3)) return;
     if (call->argc == 3 && !arg_range(call, 2, 1, SHOWN_MAX, &count, ERR_EXPIRY_COUNT)) return;
     struct txn *txn = call->txn;
     struct next_question question = { .ks = txn->ks, .count = (size_t)count };

@@ -182,8 +182,9 @@ static bool find_member(const struct object *object, struct bytes member, msec *
            object_member_deadline(object, member, at);
 }
 
-static void examine(const struct why_question *question, struct answer *answer)
+void expiry_why_answer(const struct why_question *question, const struct why_sink *sink)
 {
+    static const char *const states[] = { "live", "overdue", "missing" };
     const struct keyspace *ks = question->ks;
     const struct bytes *member = question->member;
     struct bytes key = question->key;
@@ -191,32 +192,25 @@ static void examine(const struct why_question *question, struct answer *answer)
     uint64_t key_hash = siphash(key.data, key.len); /* a name may have 512 MB */
     const struct entry *entry = keyspace_find_hashed(ks, key, key_hash);
     bool has_expired = entry != NULL && entry_expired(ks, entry, question->now);
-    *answer = (struct answer){ .state = IS_MISSING, .deadline = NEVER };
+    struct answer answer = { .state = IS_MISSING, .deadline = NEVER };
     if (entry != NULL && member == NULL) {
-        answer->state = has_expired ? IS_OVERDUE : IS_LIVE;
-        answer->deadline = entry_expires_at(ks, entry);
+        answer.state = has_expired ? IS_OVERDUE : IS_LIVE;
+        answer.deadline = entry_expires_at(ks, entry);
     }
-    if (entry != NULL && member != NULL &&
-        find_member(&entry->object, *member, &answer->deadline)) {
+    if (entry != NULL && member != NULL && find_member(&entry->object, *member, &answer.deadline)) {
         bool is_element = entry->object.type == TYPE_DEHYDRATOR; /* which is due, and stays */
-        bool is_over = !is_element && instant_expired(answer->deadline, question->now);
-        answer->state = has_expired || is_over ? IS_OVERDUE : IS_LIVE;
+        bool is_over = !is_element && instant_expired(answer.deadline, question->now);
+        answer.state = has_expired || is_over ? IS_OVERDUE : IS_LIVE;
     }
 
     uint64_t hash = trail_hash(key_hash, ks->db);
-    answer->hash =
+    answer.hash =
         member == NULL ? hash : trail_member_hash(hash, siphash(member->data, member->len));
-    answer->count =
-        trail_find(trail, answer->hash, ks->db, answer->events, &answer->since, &answer->shared);
-    if (member != NULL) add_ends_of_key(answer, trail, hash, ks->db);
-    if (answer->state == IS_MISSING) put_end_first(answer);
-}
+    answer.count =
+        trail_find(trail, answer.hash, ks->db, answer.events, &answer.since, &answer.shared);
+    if (member != NULL) add_ends_of_key(&answer, trail, hash, ks->db);
+    if (answer.state == IS_MISSING) put_end_first(&answer);
 
-void expiry_why_answer(const struct why_question *question, const struct why_sink *sink)
-{
-    static const char *const states[] = { "live", "overdue", "missing" };
-    struct answer answer;
-    examine(question, &answer);
     sink->open(sink->ctx, NULL, '{', 7);
     field_text(sink, "state", states[answer.state]);
     field_instant(sink, "deadline", answer.deadline);

@@ -11,7 +11,7 @@ enum { COMMAND_NAME_MAX = 128 };
 
 static const struct latency *latency_of(const struct call *call)
 {
-    return &((const struct latency_context *)call->context)->observer->latency;
+    return &((const struct admin_parts *)call->context)->observer->latency;
 }
 
 static void cmd_latency_latest(struct call *call)
@@ -165,7 +165,7 @@ static void visit_histogram(void *ctx, struct command_ref ref)
 
 static void cmd_latency_histogram(struct call *call)
 {
-    const struct latency_context *context = call->context;
+    const struct admin_parts *context = call->context;
     struct histograms all = { .call = call };
     commands_each_stats(context->commands, visit_histogram, &all);
     resp_map(call->out, all.count);

@@ -44,8 +44,8 @@ struct memory_figures {
 struct memory_of_keys memory_of_keys(const struct keyspace *ks);
 /* Computes the figures. O(N), N connections and databases. */
 void memory_figures(const struct memory_context *context, struct memory_figures *figures);
-/* Returns the memory of these parts, to be kept as parts_at_start: before the first key and
- * client. */
+/* Returns the memory of the parts from `clients` to `keys`, for parts_at_start. The server must
+ * have no keys and clients yet. */
 size_t memory_figures_at_start(const struct memory_context *context);
 
 double memory_ratio(size_t value, size_t to); /* 0 if `to` is 0 */

@@ -106,10 +106,7 @@ static void list_channel(void *ctx, struct bytes channel)
 static void reply_channels(struct call *call)
 {
     enum pubsub_kind kind = (enum pubsub_kind)call_variant(call);
-    if (call->argc > 3) {
-        failf(call, ERR_SUBCOMMAND_OR_ARITY, arg_width(call, 1), call->argv[1].data, "PUBSUB");
-        return;
-    }
+    if (fail_subcommand_if(call, call->argc > 3)) return;
     struct outbuf names;
     outbuf_init(&names);
     struct channel_list list = { .out = resp_writer_to(call->out, &names),

@@ -11,10 +11,7 @@ static void cmd_slowlog_get(struct call *call)
     const struct observer *observer = call->context;
     int64_t wanted = SHOWN;
     bool with_blocked = call->argc == 4 && arg_is(call, 3, "WITHBLOCKED");
-    if (call->argc > 3 && !with_blocked) {
-        failf(call, ERR_SUBCOMMAND_OR_ARITY, arg_width(call, 1), call->argv[1].data, "SLOWLOG");
-        return;
-    }
+    if (fail_subcommand_if(call, call->argc > 3 && !with_blocked)) return;
     if (call->argc >= 3 && !arg_range(call, 2, -1, INT64_MAX, &wanted, ERR_SLOWLOG_COUNT)) return;
     size_t count = slowlog_count(observer->slowlog);
     if (wanted >= 0 && (uint64_t)wanted < count) count = (size_t)wanted;

@@ -24,7 +24,7 @@ struct reload {
     int start_dir;     /* the directory that the daemon was started in, or -1 if unknown */
     char **read;       /* for each option: the value last read, as CONFIG GET shows it */
     bool wanted;       /* reload at the end of the turn, of loading or of a script */
-    bool waits;        /* a thread prepares the reload: see struct config_context */
+    bool waits;        /* a thread prepares the reload: see struct admin_parts */
     bool failed;       /* the last reload found errors */
 };
 

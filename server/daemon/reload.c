@@ -155,7 +155,7 @@ static void take_over(struct parts *parts, const struct conf *conf)
         acl_set_requirepass(parts->acl, parts->conf.requirepass);
     free(password);
     /* A journal that can't be started has been logged, and appendonly is no again. */
-    if (set.len > 0) config_apply(&parts->admin.config);
+    if (set.len > 0) config_apply(&parts->admin.parts);
 }
 
 static bool reload_file(struct parts *parts)

@@ -14,7 +14,7 @@ enum { GENPASS_BITS = 256, GENPASS_BITS_MAX = 4096, NAME_LIMIT = 128, TEXT_LIMIT
 
 static struct acl *users_of(const struct call *call)
 {
-    return ((const struct acl_admin_context *)call->context)->acl;
+    return ((const struct admin_parts *)call->context)->engine->acl;
 }
 
 /* ---- GETUSER, LIST, USERS, WHOAMI, CAT, LOG, HELP -------------------------------------------- */
@@ -142,10 +142,7 @@ static void acl_show_categories(struct call *call)
         resp_splice(call->out, &names);
         return;
     }
-    if (call->argc > 3) {
-        failf(call, ERR_SUBCOMMAND_OR_ARITY, arg_width(call, 1), call->argv[1].data, "ACL");
-        return;
-    }
+    if (fail_subcommand_if(call, call->argc > 3)) return;
     resp_array(call->out, category_count());
     for (unsigned i = 0; i < category_count(); i++)
         resp_bulk_text(call->out, category_name(i));
@@ -156,10 +153,7 @@ static void acl_show_log(struct call *call)
 {
     struct acl_log *log = &users_of(call)->log;
     int64_t most = LOG_COUNT;
-    if (call->argc > 3) {
-        failf(call, ERR_SUBCOMMAND_OR_ARITY, arg_width(call, 1), call->argv[1].data, "ACL");
-        return;
-    }
+    if (fail_subcommand_if(call, call->argc > 3)) return;
     if (call->argc == 3 && arg_is(call, 2, "RESET")) {
         acl_log_reset(log);
         reply_ok(call);
@@ -225,12 +219,6 @@ static void acl_show_help(struct call *call)
 
 /* ---- sessions of users that lost permissions ------------------------------------------------- */
 
-/* The caller, and the list of connections. */
-struct acl_sessions {
-    const struct acl_admin_context *context;
-    struct session *self; /* the caller's session, to which the reply is sent before it is closed */
-};
-
 /* The sessions to close. They are collected before any is closed, because closing one changes the
  * list of connections. */
 struct found {
@@ -269,6 +257,8 @@ static void visit_prefix(void *ctx, struct bytes prefix)
     check->refused |= !acl_user_reads_prefix(check->user, prefix);
 }
 
+/* Finds sessions that subscribe to channels, or track keys by prefixes, that their users may no
+ * longer use. */
 static void visit_listener(void *ctx, const struct client_info *info)
 {
     const struct found *found = ctx;
@@ -284,44 +274,26 @@ static void visit_listener(void *ctx, const struct client_info *info)
     if (check.refused) add_found(ctx, session);
 }
 
-static void close_found(const struct acl_sessions *sessions, struct found *found)
+/* Closes the connections that `visit` finds; the caller's own after its reply is sent. */
+static void close_sessions(struct call *call,
+                           void (*visit)(void *ctx, const struct client_info *info),
+                           struct found found)
 {
-    for (size_t i = 0; i < found->count; i++) {
-        acl_log_out(sessions->context->acl, found->at[i]);
-        clients_kill(sessions->context->clients, found->at[i], sessions->self);
+    const struct admin_parts *context = call->context;
+    clients_each(context->clients, visit, &found);
+    for (size_t i = 0; i < found.count; i++) {
+        acl_log_out(context->engine->acl, found.at[i]);
+        clients_kill(context->clients, found.at[i], call->session);
     }
-    mem_free(found->at);
+    mem_free(found.at);
 }
 
-/* Closes the connections of all users that are deleted. */
-static void acl_sessions_close_deleted(const struct acl_sessions *sessions)
+static void close_sessions_of_deleted(struct call *call)
 {
-    struct found found = { .count = 0 };
-    clients_each(sessions->context->clients, visit_deleted, &found);
-    close_found(sessions, &found);
+    close_sessions(call, visit_deleted, (struct found){ .count = 0 });
     /* A caller without a connection, as in a test. */
-    const struct acl_user *user = sessions->self->user;
-    if (user != NULL && user->is_deleted) acl_log_out(sessions->context->acl, sessions->self);
-}
-
-/* After ACL SETUSER has changed the rules of one user, closes the user's sessions that subscribe to
- * channels, or track keys by prefixes, that the user may no longer use. As in Redis, channels are
- * checked only if a channel rule that the user had `before` is gone. */
-static void acl_sessions_user_changed(const struct acl_sessions *sessions,
-                                      const struct acl_user *user, const struct acl_user *before)
-{
-    struct found found = { .user = user, .lost_channels = acl_user_lost_channels(user, before) };
-    clients_each(sessions->context->clients, visit_listener, &found);
-    close_found(sessions, &found);
-}
-
-/* Closes all connections that subscribe to channels, or track keys by prefixes, that their users
- * may no longer use. */
-static void acl_sessions_check_channels(struct acl_sessions *sessions)
-{
-    struct found found = { .lost_channels = true };
-    clients_each(sessions->context->clients, visit_listener, &found);
-    close_found(sessions, &found);
+    const struct acl_user *user = call->session->user;
+    if (user != NULL && user->is_deleted) acl_log_out(users_of(call), call->session);
 }
 
 /* ---- changing users -------------------------------------------------------------------------- */
@@ -336,27 +308,9 @@ static void fail_with_text(struct call *call, struct outbuf *why)
     outbuf_drop(why);
 }
 
-static void set_user(struct call *call, const struct acl_words *words)
-{
-    struct acl_sessions sessions = { call->context, call->session };
-    struct bytes refused;
-    const struct acl_user *found = acl_find(users_of(call), call->argv[2]);
-    struct acl_user *before = found != NULL ? acl_user_copy(found) : NULL;
-    enum acl_fault fault = acl_set_user(users_of(call), call->argv[2], words, &refused);
-    if (fault != ACL_NO_FAULT) {
-        acl_user_release(before);
-        int width = refused.len < TEXT_LIMIT ? (int)refused.len : TEXT_LIMIT;
-        failf(call, ERR_ACL_RULE, width, refused.data, acl_fault_text(fault));
-        return;
-    }
-    if (before != NULL)
-        acl_sessions_user_changed(&sessions, acl_find(users_of(call), call->argv[2]), before);
-    acl_user_release(before);
-    reply_ok(call);
-}
-
 static void cmd_acl_setuser(struct call *call)
 {
+    struct acl *acl = users_of(call);
     struct acl_words words;
     for (int i = 2; i < call->argc; i++)
         call_redact(call, i);
@@ -365,23 +319,40 @@ static void cmd_acl_setuser(struct call *call)
         return;
     size_t count = (size_t)call->argc - 3;
     size_t open = acl_words_join(&words, call->argv + 3, count);
-    if (open == count)
-        set_user(call, &words);
-    else
+    if (open < count) {
         failf(call, ERR_ACL_UNMATCHED, arg_width(call, 3 + (int)open), call->argv[3 + open].data);
+        acl_words_drop(&words);
+        return;
+    }
+    struct bytes refused;
+    const struct acl_user *user = acl_find(acl, call->argv[2]);
+    struct acl_user *before = user != NULL ? acl_user_copy(user) : NULL;
+    enum acl_fault fault = acl_set_user(acl, call->argv[2], &words, &refused);
+    if (fault != ACL_NO_FAULT) {
+        int width = refused.len < TEXT_LIMIT ? (int)refused.len : TEXT_LIMIT;
+        failf(call, ERR_ACL_RULE, width, refused.data, acl_fault_text(fault));
+    } else {
+        /* As in Redis, channels are checked only if a channel rule that the user had is gone. */
+        user = acl_find(acl, call->argv[2]);
+        if (before != NULL)
+            close_sessions(call, visit_listener,
+                           (struct found){ .user = user,
+                                           .lost_channels = acl_user_lost_channels(user, before) });
+        reply_ok(call);
+    }
+    acl_user_release(before);
     acl_words_drop(&words);
 }
 
 static void cmd_acl_deluser(struct call *call)
 {
-    struct acl_sessions sessions = { call->context, call->session };
     int64_t deleted = 0;
     bool stops = false;
     for (int i = 2; i < call->argc && !stops; i++) {
         stops = bytes_equal(call->argv[i], LIT("default"));
         if (!stops) deleted += acl_delete_user(users_of(call), call->argv[i]);
     }
-    acl_sessions_close_deleted(&sessions);
+    close_sessions_of_deleted(call);
     if (stops)
         fail(call, ERR_ACL_KEEP_DEFAULT);
     else
@@ -393,15 +364,14 @@ static void cmd_acl_deluser(struct call *call)
  * connection uses. (doc/differs.md) */
 static void cmd_acl_load(struct call *call)
 {
-    struct acl_sessions sessions = { call->context, call->session };
     struct outbuf why;
     outbuf_init(&why);
     if (!acl_load(users_of(call), &why)) {
         fail_with_text(call, &why);
         return;
     }
-    acl_sessions_close_deleted(&sessions);
-    acl_sessions_check_channels(&sessions);
+    close_sessions_of_deleted(call);
+    close_sessions(call, visit_listener, (struct found){ .lost_channels = true });
     log_line(LOG_NOTICE, "ACL LOAD has read %zu users", acl_count(users_of(call)));
     reply_ok(call);
 }
@@ -422,10 +392,7 @@ static void cmd_acl_genpass(struct call *call)
     unsigned char random[GENPASS_BITS_MAX / 4];
     char text[GENPASS_BITS_MAX / 4];
     int64_t bits = GENPASS_BITS;
-    if (call->argc > 3) {
-        failf(call, ERR_SUBCOMMAND_OR_ARITY, arg_width(call, 1), call->argv[1].data, "ACL");
-        return;
-    }
+    if (fail_subcommand_if(call, call->argc > 3)) return;
     if (call->argc == 3 && !arg_int64(call, 2, &bits)) return;
     if (bits <= 0 || bits > GENPASS_BITS_MAX) {
         failf(call, ERR_ACL_GENPASS, GENPASS_BITS_MAX);
@@ -444,26 +411,6 @@ static void cmd_acl_genpass(struct call *call)
 static void append_text(struct outbuf *to, struct bytes text)
 {
     outbuf_append(to, text.data, text.len);
-}
-
-static void reply_refusal(struct call *call, enum acl_verdict verdict, struct command_ref ref,
-                          struct bytes object)
-{
-    char name[NAME_LIMIT];
-    struct outbuf text;
-    size_t len = command_full_name(ref, name, sizeof(name));
-    outbuf_init(&text);
-    append_text(&text, LIT("This user has no permissions to "));
-    append_text(&text, verdict == ACL_NO_COMMAND ? LIT("run the '") : LIT("access the '"));
-    append_text(&text, verdict == ACL_NO_COMMAND ? bytes_of(name, len) : object);
-    append_text(&text, verdict == ACL_NO_COMMAND ? LIT("' command")
-                       : verdict == ACL_NO_KEY   ? LIT("' key")
-                                                 : LIT("' channel"));
-    char *copy = mem_alloc(text.len);
-    outbuf_copy(&text, copy);
-    resp_bulk(call->out, copy, text.len);
-    mem_free(copy);
-    outbuf_drop(&text);
 }
 
 static void cmd_acl_dryrun(struct call *call)
@@ -485,16 +432,26 @@ static void cmd_acl_dryrun(struct call *call)
     /* Calls of these commands may contain passwords: AUTH, HELLO, CONFIG SET, ACL SETUSER. */
     for (int i = 4; i < call->argc && (ref.row->flags & (NO_AUTH | ADMIN)); i++)
         call_redact(call, i);
+    size_t name_len = command_full_name(ref, name, sizeof(name));
     if (!command_fits_arity(ref.row, argc)) {
-        command_full_name(ref, name, sizeof(name));
         failf(call, ERR_ARITY, name);
         return;
     }
     enum acl_verdict verdict = acl_user_check(user, ref, argc, argv, &at);
-    if (verdict == ACL_ALLOWED)
+    if (verdict == ACL_ALLOWED) {
         reply_ok(call);
-    else
-        reply_refusal(call, verdict, ref, argv[at]);
+        return;
+    }
+    struct outbuf text;
+    bool whole = verdict == ACL_NO_COMMAND;
+    outbuf_init(&text);
+    append_text(&text, LIT("This user has no permissions to "));
+    append_text(&text, whole ? LIT("run the '") : LIT("access the '"));
+    append_text(&text, whole ? bytes_of(name, name_len) : argv[at]);
+    append_text(&text, whole                   ? LIT("' command")
+                       : verdict == ACL_NO_KEY ? LIT("' key")
+                                               : LIT("' channel"));
+    reply_and_drop(call, &text);
 }
 
 enum { SYSTEM = ADMIN | NOSCRIPT | LOADING | STALE, OPEN = NOSCRIPT | LOADING | STALE };

@@ -50,14 +50,11 @@ static void cmd_client_setinfo(struct call *call)
  * long as possible. (doc/differs.md) */
 static void cmd_client_pause(struct call *call)
 {
-    const struct connection_context *context = call->context;
+    const struct admin_parts *context = call->context;
     enum pause_kind kind = PAUSE_ALL;
     msec until;
     int64_t span;
-    if (call->argc > 4) {
-        failf(call, ERR_SUBCOMMAND_OR_ARITY, arg_width(call, 1), call->argv[1].data, "CLIENT");
-        return;
-    }
+    if (fail_subcommand_if(call, call->argc > 4)) return;
     if (call->argc == 4 && !arg_is(call, 3, "ALL")) {
         kind = PAUSE_WRITE;
         if (fail_if(call, !arg_is(call, 3, "WRITE"), ERR_PAUSE_MODE)) return;
@@ -68,14 +65,14 @@ static void cmd_client_pause(struct call *call)
         until = instant_last_expired(call->txn->now); /* ends at once */
     else if (!instant_after(call->txn->now, span, &until))
         until = INSTANT_MAX;
-    pause_begin(context->pause, kind, until);
+    pause_begin(&context->engine->pause, kind, until);
     reply_ok(call);
 }
 
 static void cmd_client_unpause(struct call *call)
 {
-    const struct connection_context *context = call->context;
-    pause_end(context->pause);
+    const struct admin_parts *context = call->context;
+    pause_end(&context->engine->pause);
     reply_ok(call);
 }
 
@@ -127,15 +124,12 @@ static void cmd_client_unblock(struct call *call)
 {
     int64_t id;
     bool with_error = arg_is(call, 3, "ERROR");
-    if (call->argc > 4) {
-        failf(call, ERR_SUBCOMMAND_OR_ARITY, arg_width(call, 1), call->argv[1].data, "CLIENT");
-        return;
-    }
+    if (fail_subcommand_if(call, call->argc > 4)) return;
     if (fail_if(call, call->argc == 4 && !with_error && !arg_is(call, 3, "TIMEOUT"),
                 ERR_UNBLOCK_REASON))
         return;
     if (!arg_int64(call, 2, &id)) return;
-    const struct connection_context *context = call->context;
+    const struct admin_parts *context = call->context;
     struct session *found = clients_find(context->clients, (uint64_t)id);
     resp_integer(call->out, found != NULL && unblock_client(context->engine, found, with_error));
 }

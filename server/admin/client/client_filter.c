@@ -174,7 +174,7 @@ static enum arg_taken parse_wish(struct call *call, const char *word, int *i,
         [CLIENT_NAME] = "NAME",   [CLIENT_LIB_NAME] = "LIB-NAME", [CLIENT_LIB_VER] = "LIB-VER",
         [CLIENT_FLAGS] = "FLAGS", [CLIENT_CAPA] = "CAPA",
     };
-    const struct connection_context *context = call->context;
+    const struct admin_parts *context = call->context;
     struct bytes value = call->argv[*i];
     bool valid = true;
     if (strcasecmp(word, "ID") == 0) {
@@ -215,29 +215,31 @@ static enum arg_taken parse_wish(struct call *call, const char *word, int *i,
     return valid ? ARG_TAKEN : ARG_FAILED;
 }
 
-static enum arg_taken parse_option(struct client_filter *filter, struct call *call, int *i)
-{
-    char word[16];
-    int at = (*i)++;
-    if (*i == call->argc || call->argv[at].len >= sizeof(word)) return ARG_OTHER;
-    memcpy(word, call->argv[at].data, call->argv[at].len);
-    word[call->argv[at].len] = '\0';
-    if (arg_is(call, at, "SKIPME")) {
-        filter->skip_me = arg_is(call, *i, "YES");
-        return filter->skip_me || arg_is(call, *i, "NO") ? ARG_TAKEN : ARG_OTHER;
-    }
-    if (arg_is(call, at, "MAXAGE"))
-        return parse_seconds(call, *i, "maxage", &filter->max_age) ? ARG_TAKEN : ARG_FAILED;
-    if (arg_is(call, at, "IDLE"))
-        return parse_seconds(call, *i, "idle", &filter->idle) ? ARG_TAKEN : ARG_FAILED;
-    if (strncasecmp(word, "NOT-", 4) == 0) return parse_wish(call, word + 4, i, &filter->is_not);
-    return parse_wish(call, word, i, &filter->is);
-}
-
 bool client_filter_parse(struct client_filter *filter, struct call *call, int *i,
                          enum error unknown)
 {
-    enum arg_taken taken = parse_option(filter, call, i);
+    enum arg_taken taken = ARG_OTHER;
+    char word[16];
+    int at = (*i)++;
+    size_t len = call->argv[at].len;
+    if (*i < call->argc && len < sizeof(word)) {
+        memcpy(word, call->argv[at].data, len);
+        word[len] = '\0';
+        if (arg_is(call, at, "SKIPME")) {
+            filter->skip_me = arg_is(call, *i, "YES");
+            if (filter->skip_me || arg_is(call, *i, "NO")) taken = ARG_TAKEN;
+        } else if (arg_is(call, at, "MAXAGE")) {
+            bool valid = parse_seconds(call, *i, "maxage", &filter->max_age);
+            taken = valid ? ARG_TAKEN : ARG_FAILED;
+        } else if (arg_is(call, at, "IDLE")) {
+            bool valid = parse_seconds(call, *i, "idle", &filter->idle);
+            taken = valid ? ARG_TAKEN : ARG_FAILED;
+        } else if (strncasecmp(word, "NOT-", 4) == 0) {
+            taken = parse_wish(call, word + 4, i, &filter->is_not);
+        } else {
+            taken = parse_wish(call, word, i, &filter->is);
+        }
+    }
     if (taken == ARG_OTHER) fail(call, unknown);
     ++*i;
     return taken == ARG_TAKEN;

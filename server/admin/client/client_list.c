@@ -13,11 +13,6 @@
 #include "store/mem/blob.h"
 #include "store/mem/mem.h"
 
-static struct clients *all_clients(struct call *call)
-{
-    return ((const struct connection_context *)call->context)->clients;
-}
-
 /* ---- the line about a connection ----------------------------------------------------------- */
 
 static struct bytes view_or_empty(const struct blob *blob)
@@ -86,53 +81,36 @@ struct selection {
     size_t victim_count, victim_cap;
 };
 
-static struct replication *replication_of(const struct call *call)
+/* Visits all clients and, while a master's stream is being received, the link to the master,
+ * described like a client. */
+static void each_connection(const struct admin_parts *context,
+                            void (*visit)(void *ctx, const struct client_info *info), void *ctx)
 {
-    return ((const struct connection_context *)call->context)->replication;
-}
-
-/* The link to the master, described like a client. */
-struct link_info {
-    struct client_info info; /* points into the rest */
+    clients_each(context->clients, visit, ctx);
+    if (context->replication == NULL) return;
+    struct replication_report report = replication_report(context->replication);
+    const struct link *link = replication_link(context->replication);
+    if (!report.follows || report.link != LINK_STREAM) return;
     struct session session;
     struct outbuf out;
     char peer[300], local[128];
-};
-
-/* Describes the link. Returns false, without setting `info`, unless a master's stream is being
- * received. */
-static bool link_info_read(struct link_info *it, const struct replication *replication)
-{
-    struct replication_report report = replication_report(replication);
-    const struct link *link = replication_link(replication);
-    if (!report.follows || report.link != LINK_STREAM) return false;
-    outbuf_init(&it->out);
-    session_init(&it->session, &it->out);
-    it->session.db = report.db;
-    snprintf(it->peer, sizeof(it->peer), "%s:%" PRId64, report.host, report.port);
-    it->info = (struct client_info){
+    outbuf_init(&out);
+    session_init(&session, &out);
+    session.db = report.db;
+    snprintf(peer, sizeof(peer), "%s:%" PRId64, report.host, report.port);
+    struct client_info info = {
         .id = report.link_id,
-        .peer = it->peer,
-        .local = it->local,
-        .fd = link_socket(link, it->local, sizeof(it->local)),
+        .peer = peer,
+        .local = local,
+        .fd = link_socket(link, local, sizeof(local)),
         .age_sec = report.link_sec,
         .idle_sec = report.silent_sec,
         .is_master = true,
         .events = "r",
         .query_used = link_stream(link).len,
-        .session = &it->session,
+        .session = &session,
     };
-    return true;
-}
-
-/* Visits all clients and the link to the master. */
-static void each_connection(struct call *call,
-                            void (*visit)(void *ctx, const struct client_info *info), void *ctx)
-{
-    struct link_info link;
-    clients_each(all_clients(call), visit, ctx);
-    if (replication_of(call) != NULL && link_info_read(&link, replication_of(call)))
-        visit(ctx, &link.info);
+    visit(ctx, &info);
 }
 
 static void append_if_matching(void *ctx, const struct client_info *info)
@@ -156,7 +134,7 @@ void cmd_client_list(struct call *call)
         struct outbuf text;
         outbuf_init(&text);
         selection.text = &text;
-        each_connection(call, append_if_matching, &selection);
+        each_connection(call->context, append_if_matching, &selection);
         reply_text(call, &text);
     }
     client_filter_drop(&selection.filter);
@@ -177,8 +155,8 @@ static void choose_victim(void *ctx, const struct client_info *info)
 
 void cmd_client_kill(struct call *call)
 {
+    const struct admin_parts *context = call->context;
     struct selection selection = { .text = NULL };
-
     struct client_filter *filter = &selection.filter;
     bool good = true;
     client_filter_init(filter, call);
@@ -193,11 +171,11 @@ void cmd_client_kill(struct call *call)
     }
 
     if (good) {
-        each_connection(call, choose_victim, &selection);
+        each_connection(context, choose_victim, &selection);
         if (selection.kills_master)
-            link_close(replication_link(replication_of(call)), "closed by CLIENT KILL");
+            link_close(replication_link(context->replication), "closed by CLIENT KILL");
         for (size_t i = 0; i < selection.victim_count; i++)
-            clients_kill(all_clients(call), selection.victims[i], call->session);
+            clients_kill(context->clients, selection.victims[i], call->session);
         mem_free(selection.victims);
         size_t count = selection.victim_count + selection.kills_master;
         if (call->argc > 3)

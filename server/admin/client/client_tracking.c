@@ -20,7 +20,7 @@ struct options {
 
 static bool parse_tracking_options(struct call *call, struct options *options)
 {
-    const struct connection_context *context = call->context;
+    const struct admin_parts *context = call->context;
     struct tracking_mode *mode = &options->mode;
     int64_t id;
     for (int i = 3; i < call->argc; i++) {
@@ -45,26 +45,6 @@ static bool parse_tracking_options(struct call *call, struct options *options)
         }
     }
     return true;
-}
-
-static bool mode_fits(struct call *call, const struct options *options)
-{
-    const struct tracking_mode *mode = &options->mode;
-    struct tracking_view now;
-    bool tracks = tracking_view(call->session, &now);
-    if (!mode->broadcast && options->prefix_count > 0)
-        fail(call, ERR_TRACKING_PREFIX_ALONE);
-    else if (tracks && now.mode.broadcast != mode->broadcast)
-        failf(call, ERR_TRACKING_SWITCH, "BCAST", " on/off");
-    else if (mode->broadcast && (mode->opt_in || mode->opt_out))
-        fail(call, ERR_TRACKING_OPT_BCAST);
-    else if (mode->opt_in && mode->opt_out)
-        fail(call, ERR_TRACKING_BOTH_OPTS);
-    else if ((mode->opt_in && now.mode.opt_out) || (mode->opt_out && now.mode.opt_in))
-        failf(call, ERR_TRACKING_SWITCH, "OPTIN/OPTOUT", "");
-    else
-        return true;
-    return false;
 }
 
 static int width(struct bytes text)
@@ -116,19 +96,22 @@ static void add_held(void *ctx, struct bytes prefix)
     all->at[all->count++] = (struct candidate){ prefix, HELD };
 }
 
-/* Returns the index of the first prefix that overlaps with another one, or HELD if none does. Two
- * prefixes overlap if one begins with the other. In the order of their bytes, texts that begin with
- * a prefix follow it directly, so after sorting one comparison for each text is enough: O(n log n)
- * instead of O(n^2). */
-static size_t find_overlapping(const struct session *session, const struct options *options)
+/* Refuses the first prefix that overlaps with another one. Two prefixes overlap if one begins with
+ * the other. In the order of their bytes, texts that begin with a prefix follow it directly, so
+ * after sorting one comparison for each text is enough: O(n log n) instead of O(n^2).
+ *
+ * DIFFERS: if a prefix after the first one overlaps, Redis replies with an error but turns tracking
+ * on; here it stays off. (doc/differs.md) */
+static bool prefixes_fit(struct call *call, const struct options *options)
 {
+    if (options->prefix_count == 0) return true;
     struct candidates all = { 0 };
     size_t count = options->prefix_count, first = HELD;
-    tracking_each_prefix(session, count_prefix, &count);
+    tracking_each_prefix(call->session, count_prefix, &count);
     all.at = mem_alloc(count * sizeof(*all.at));
     for (size_t i = 0; i < options->prefix_count; i++)
         all.at[all.count++] = (struct candidate){ options->prefixes[i], i };
-    tracking_each_prefix(session, add_held, &all);
+    tracking_each_prefix(call->session, add_held, &all);
     qsort(all.at, all.count, sizeof(*all.at), by_text);
     for (size_t i = 1, root = 0; i < all.count; i++) {
         if (!prefixes_overlap(all.at[root].text, all.at[i].text)) {
@@ -139,56 +122,60 @@ static size_t find_overlapping(const struct session *session, const struct optio
         if (all.at[i].index < first) first = all.at[i].index;
     }
     mem_free(all.at);
-    return first;
-}
 
-/* DIFFERS: if a prefix after the first one overlaps, Redis replies with an error but turns tracking
- * on; here it stays off. (doc/differs.md) */
-static bool prefixes_fit(struct call *call, const struct options *options)
-{
-    if (options->prefix_count == 0) return true;
-    size_t i = find_overlapping(call->session, options);
-    if (i == HELD) return true;
-    struct bytes prefix = options->prefixes[i], other;
+    if (first == HELD) return true;
+    struct bytes prefix = options->prefixes[first], other;
     if (tracking_overlaps(call->session, prefix, &other))
         return fail_overlap(call, prefix, "an existing", other);
     do
-        other = options->prefixes[++i];
+        other = options->prefixes[++first];
     while (!prefixes_overlap(prefix, other));
     return fail_overlap(call, prefix, "another provided", other);
 }
 
 static bool switch_on(struct call *call, struct options *options)
 {
-    const struct connection_context *context = call->context;
+    const struct admin_parts *context = call->context;
     struct session *session = call->session;
-    if (!mode_fits(call, options) || !prefixes_fit(call, options)) return false;
+    const struct tracking_mode *mode = &options->mode;
+    struct tracking_view now;
+    bool tracks = tracking_view(session, &now);
+    if (!mode->broadcast && options->prefix_count > 0) return fail(call, ERR_TRACKING_PREFIX_ALONE);
+    if (tracks && now.mode.broadcast != mode->broadcast)
+        return failf(call, ERR_TRACKING_SWITCH, "BCAST", " on/off");
+    if (mode->broadcast && (mode->opt_in || mode->opt_out))
+        return fail(call, ERR_TRACKING_OPT_BCAST);
+    if (mode->opt_in && mode->opt_out) return fail(call, ERR_TRACKING_BOTH_OPTS);
+    if ((mode->opt_in && now.mode.opt_out) || (mode->opt_out && now.mode.opt_in))
+        return failf(call, ERR_TRACKING_SWITCH, "OPTIN/OPTOUT", "");
+    if (!prefixes_fit(call, options)) return false;
 
     /* DIFFERS: Redis lets every user track the names of all keys. (doc/differs.md) */
     const struct acl_user *user = session->user;
-    if (user != NULL && !user->unrestricted && options->mode.broadcast) {
+    if (user != NULL && !user->unrestricted && mode->broadcast) {
         bool may = options->prefix_count > 0 || acl_user_reads_prefix(user, LIT(""));
         for (size_t i = 0; may && i < options->prefix_count; i++)
             may = acl_user_reads_prefix(user, options->prefixes[i]);
         if (!may) return fail(call, ERR_NOPERM_KEY);
     }
 
-    tracking_on(context->tracking, session, &options->mode);
+    tracking_on(context->engine->hooks->tracking, session, mode);
     struct bytes all_keys = LIT("");
-    if (options->mode.broadcast && options->prefix_count == 0)
-        tracking_add_prefixes(context->tracking, session, &all_keys, 1);
-    tracking_add_prefixes(context->tracking, session, options->prefixes, options->prefix_count);
+    if (mode->broadcast && options->prefix_count == 0)
+        tracking_add_prefixes(context->engine->hooks->tracking, session, &all_keys, 1);
+    tracking_add_prefixes(context->engine->hooks->tracking, session, options->prefixes,
+                          options->prefix_count);
     return true;
 }
 
 void cmd_client_tracking(struct call *call)
 {
-    const struct connection_context *context = call->context;
+    const struct admin_parts *context = call->context;
     struct options options = { .prefixes =
                                    mem_alloc((size_t)call->argc * sizeof(*options.prefixes)) };
     bool parsed = parse_tracking_options(call, &options);
     if (parsed && arg_is(call, 2, "OFF")) {
-        tracking_off(context->tracking, call->session);
+        tracking_off(context->engine->hooks->tracking, call->session);
         reply_ok(call);
     } else if (parsed && !arg_is(call, 2, "ON")) {
         fail(call, ERR_SYNTAX);

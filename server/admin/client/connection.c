@@ -36,7 +36,7 @@ static void cmd_echo(struct call *call)
 
 static bool log_in(struct call *call, struct bytes user, struct bytes password)
 {
-    const struct connection_context *context = call->context;
+    const struct admin_parts *context = call->context;
     struct acl *acl = context->engine->acl;
     if (acl_log_in(acl, call->session, user, password)) {
         clients_login_done(call->session);
@@ -59,7 +59,7 @@ static bool log_in(struct call *call, struct bytes user, struct bytes password)
 
 static void cmd_auth(struct call *call)
 {
-    const struct connection_context *context = call->context;
+    const struct admin_parts *context = call->context;
     for (int i = 1; i < call->argc; i++)
         call_redact(call, i);
     if (fail_if(call, call->argc > 3, ERR_SYNTAX)) return;
@@ -96,7 +96,7 @@ static void cmd_hello(struct call *call)
     if (fail_if(call, !call->session->authenticated, ERR_HELLO_NOAUTH)) return;
     call->out->version = (int)version;
 
-    const struct connection_context *context = call->context;
+    const struct admin_parts *context = call->context;
     const struct compat *compat = compat_of(context->conf);
     resp_map(call->out, 7);
     resp_bulk_text(call->out, "server");
@@ -133,12 +133,12 @@ static void cmd_quit(struct call *call)
 
 static void cmd_reset(struct call *call)
 {
-    const struct connection_context *context = call->context;
+    const struct admin_parts *context = call->context;
     struct session *session = call->session;
     multi_drop(session);
-    watch_forget(context->watch, session);
+    watch_forget(context->engine->watch, session);
     pubsub_forget(context->pubsub, session);
-    if (session->tracker != NULL) tracking_off(context->tracking, session);
+    if (session->tracker != NULL) tracking_off(context->engine->hooks->tracking, session);
     if (context->observer != NULL) monitor_forget(context->observer->monitor, session);
     session->db = 0;
     session->out.version = 2;

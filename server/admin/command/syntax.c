@@ -36,19 +36,22 @@ static const char *symbol_name(struct bytes word)
 static int parse_alternatives(struct parse *parse, char end);
 static int wrap_sequence(struct parse *parse, int first);
 
-/* Parses "[name ...]", which says that the word or words before it may be repeated. */
+/* Parses "[name ...]", which says that the last words of the chain from `first` may be repeated. */
 static bool take_repetition(struct parse *parse, int first)
 {
     const char *close = strchr(parse->at, ']'), *inner = strchr(parse->at + 1, '[');
     if (close == NULL || (inner != NULL && inner < close)) return false;
     if (close - parse->at < 4 || strncmp(close - 3, "...", 3) != 0) return false;
+    int words = -1, length = 0; /* -1: the dots are not a word */
+    for (const char *p = parse->at + 1; *p != ']'; p++)
+        if (*p != ' ' && (p[-1] == ' ' || p[-1] == '[')) words++;
     parse->at = close + 1;
-    if (first == SYNTAX_NONE) return true;
-
-    int words = 0;
     for (int i = first; i != SYNTAX_NONE; i = parse->nodes[i].next)
-        words++;
-    if (words == 1) {
+        length++;
+    for (; length > words && first != SYNTAX_NONE; length--)
+        first = parse->nodes[first].next;
+    if (first == SYNTAX_NONE) return true;
+    if (length == 1) {
         parse->nodes[first].multiple = true;
         return true;
     }
@@ -69,19 +72,6 @@ static bool take_repetition(struct parse *parse, int first)
                                                 .next = SYNTAX_NONE,
                                                 .multiple = true };
     return true;
-}
-
-/* Returns the first of the trailing nodes of a chain that the repetition at `at` names. */
-static int first_repeated(const struct parse *parse, int first)
-{
-    int words = -1, length = 0, node = first; /* -1: the dots are not a word */
-    for (const char *p = parse->at + 1; *p != ']' && *p != '\0'; p++)
-        if (*p != ' ' && (p[-1] == ' ' || p[-1] == '[')) words++;
-    for (int i = first; i != SYNTAX_NONE; i = parse->nodes[i].next)
-        length++;
-    for (int skip = length - words; skip > 0 && node != SYNTAX_NONE; skip--)
-        node = parse->nodes[node].next;
-    return node;
 }
 
 static int parse_item(struct parse *parse)
@@ -122,7 +112,7 @@ static int parse_sequence(struct parse *parse, char end)
         while (*parse->at == ' ')
             parse->at++;
         if (*parse->at == end || *parse->at == '|' || *parse->at == '\0') return first;
-        if (*parse->at == '[' && take_repetition(parse, first_repeated(parse, first))) continue;
+        if (*parse->at == '[' && take_repetition(parse, first)) continue;
         int node = parse_item(parse), last = first;
         while (last != SYNTAX_NONE && parse->nodes[last].next != SYNTAX_NONE)
             last = parse->nodes[last].next;

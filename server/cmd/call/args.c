@@ -29,6 +29,14 @@ bool arg_has_value(struct call *call, int i)
     return i + 1 < call->argc || arg_refuse_option(call, i, ERR_OPTION_NO_VALUE);
 }
 
+bool fail_subcommand_if(struct call *call, bool wrong)
+{
+    const struct command *row = call->command.parent;
+    if (row == NULL) row = call->command.row;
+    return wrong &&
+           !failf(call, ERR_SUBCOMMAND_OR_ARITY, arg_width(call, 1), call->argv[1].data, row->name);
+}
+
 int arg_width(const struct call *call, int i)
 {
     size_t len = call->argv[i].len;

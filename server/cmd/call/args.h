@@ -23,6 +23,9 @@ enum arg_taken {
  * false. arg_has_value sends ERR_OPTION_NO_VALUE unless another argument follows. */
 bool arg_refuse_option(struct call *call, int i, enum error error);
 bool arg_has_value(struct call *call, int i);
+/* If `wrong`, sends Redis' error for a subcommand that is unknown or has a wrong number of
+ * arguments, and returns true. */
+bool fail_subcommand_if(struct call *call, bool wrong);
 /* Returns the precision to pass to failf if its format prints this argument with "%.*s". */
 int arg_width(const struct call *call, int i);
 
