@@ -46,8 +46,8 @@ static void reply_excess(struct call *call, const char *name, size_t value, size
 static void cmd_memory_stats(struct call *call)
 {
     enum { AREAS = 10, DATA = 6, ALLOCATORS = 11 };
-    const struct memory_context *context = call->context;
-    const struct store *store = context->store;
+    const struct admin_parts *context = call->context;
+    const struct store *store = context->engine->store;
     struct memory_figures figures;
     memory_figures(context, &figures);
     size_t databases = 0;

@@ -1,6 +1,7 @@
 /* memory_figures: see memory_figures.h. */
 #include "server/admin/memory_figures.h"
 
+#include "server/admin/admin_parts.h"
 #include "server/replica/replication.h"
 
 struct memory_of_keys memory_of_keys(const struct keyspace *ks)
@@ -24,7 +25,7 @@ static void add_replica(void *ctx, const struct replica_info *replica)
     if (clients_info(replica->session, &client)) *bytes += client.memory;
 }
 
-static void measure_parts(const struct memory_context *context, struct memory_figures *figures)
+static void measure_parts(const struct admin_parts *context, struct memory_figures *figures)
 {
     if (context->replication != NULL) {
         const struct replicas *replicas = replication_replicas(context->replication);
@@ -35,26 +36,27 @@ static void measure_parts(const struct memory_context *context, struct memory_fi
     }
     figures->clients = clients_bytes(context->clients);
     figures->clients -= figures->replicas < figures->clients ? figures->replicas : figures->clients;
-    if (context->persist != NULL) figures->journal = persist_report(context->persist).buffer_bytes;
+    if (context->engine->persist != NULL)
+        figures->journal = persist_report(context->engine->persist).buffer_bytes;
     if (context->scripting != NULL) figures->scripts = script_report(context->scripting);
-    figures->fair = fair_bytes(&context->store->fair);
+    figures->fair = fair_bytes(&context->engine->store->fair);
     figures->keys = (struct memory_of_keys){ 0 };
-    for (unsigned db = 0; db < context->store->database_count; db++) {
-        struct memory_of_keys one = memory_of_keys(store_database(context->store, db));
+    for (unsigned db = 0; db < context->engine->store->database_count; db++) {
+        struct memory_of_keys one = memory_of_keys(store_database(context->engine->store, db));
         figures->keys.tables += one.tables;
         figures->keys.deadlines += one.deadlines;
         figures->keys.keys += one.keys;
     }
 }
 
-size_t memory_figures_at_start(const struct memory_context *context)
+size_t memory_figures_at_start(const struct admin_parts *context)
 {
     struct memory_figures figures = { 0 };
     measure_parts(context, &figures);
     return parts_of(&figures);
 }
 
-void memory_figures(const struct memory_context *context, struct memory_figures *figures)
+void memory_figures(const struct admin_parts *context, struct memory_figures *figures)
 {
     *figures = (struct memory_figures){ .used = mem_used(),
                                         .peak = mem_peak(),

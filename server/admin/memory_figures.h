@@ -7,18 +7,7 @@
 #include "store/mem/mem.h"
 #include "store/store.h"
 
-struct persist;
-struct replication;
-
-/* The parts that own memory. */
-struct memory_context {
-    const struct store *store;
-    struct clients *clients;
-    struct scripting *scripting;           /* NULL without scripts */
-    struct persist *persist;               /* NULL without persistence */
-    const struct replication *replication; /* NULL if there is none */
-    size_t bytes_at_start, parts_at_start;
-};
+struct admin_parts;
 
 /* The number of keys, and the bytes of their tables and deadlines. Names and values do not
  * count. */
@@ -43,9 +32,9 @@ struct memory_figures {
 
 struct memory_of_keys memory_of_keys(const struct keyspace *ks);
 /* Computes the figures. O(N), N connections and databases. */
-void memory_figures(const struct memory_context *context, struct memory_figures *figures);
+void memory_figures(const struct admin_parts *context, struct memory_figures *figures);
 /* Returns the memory of the parts from `clients` to `keys`, for parts_at_start. The server must
  * have no keys and clients yet. */
-size_t memory_figures_at_start(const struct memory_context *context);
+size_t memory_figures_at_start(const struct admin_parts *context);
 
 double memory_ratio(size_t value, size_t to); /* 0 if `to` is 0 */

@@ -12,7 +12,7 @@
 
 static void cmd_time(struct call *call)
 {
-    const struct server_context *context = call->context;
+    const struct admin_parts *context = call->context;
     /* Inside a script, time does not advance. */
     int64_t now = call->from_script ? call->txn->now * 1000 : clock_wall_usec(context->clock);
     resp_array(call->out, 2);
@@ -29,7 +29,7 @@ static void cmd_module_list(struct call *call)
  * up to three for version 5, two for version 6. */
 static void cmd_lolwut(struct call *call)
 {
-    const struct server_context *context = call->context;
+    const struct admin_parts *context = call->context;
     bool versioned = call->argc > 2 && arg_is(call, 1, "VERSION");
     int64_t version = 0, size;
     if (versioned && !arg_int64(call, 2, &version)) return;
@@ -51,7 +51,7 @@ static void cmd_lolwut(struct call *call)
  * always completes the journal before it ends. */
 static void cmd_shutdown(struct call *call)
 {
-    const struct server_context *context = call->context;
+    const struct admin_parts *context = call->context;
     bool save = false, nosave = false, abort = false, force = false;
     for (int i = 1; i < call->argc; i++) {
         if (arg_is(call, i, "SAVE"))
@@ -68,14 +68,14 @@ static void cmd_shutdown(struct call *call)
         }
     }
     bool must_save =
-        context->persist != NULL && !nosave && (save || context->conf->save[0] != '\0');
+        context->engine->persist != NULL && !nosave && (save || context->conf->save[0] != '\0');
     if ((abort && call->argc > 2) || (save && nosave))
         fail(call, ERR_SYNTAX);
     else if (abort)
         fail(call, ERR_NO_SHUTDOWN);
     else if (context->engine->busy && !nosave)
         gates_fail_busy(context->engine, call);
-    else if (must_save && persist_save_at_end(context->persist) != PERSIST_DONE && !force)
+    else if (must_save && persist_save_at_end(context->engine->persist) != PERSIST_DONE && !force)
         fail(call, ERR_SHUTDOWN_FAILED);
     else {
         log_line(LOG_NOTICE, "A client sent SHUTDOWN");

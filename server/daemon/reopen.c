@@ -81,7 +81,7 @@ static bool need_tls(const struct attempt *attempt, const struct conf_option *op
 bool reopen_http(struct parts *parts, char *why, size_t size)
 {
     if (parts->conf.metrics_port == 0) return true;
-    parts->http = http_open(parts->loop, &parts->admin.server,
+    parts->http = http_open(parts->loop, &parts->admin.parts,
                             parts->conf.metrics_tls ? parts->tls : NULL, parts->names, why, size);
     if (parts->http == NULL) return false;
     struct background_work work = http_work(parts->http);

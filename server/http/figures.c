@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include "server/replica/replication.h"
+#include "store/mem/mem.h"
 #include "store/sweep/outlook.h"
 
 /* Overdue keys and members are counted up to this number, as in INFO. */
@@ -57,10 +58,10 @@ static void note_lag(void *ctx, const struct replica_info *replica)
     if (behind > figures->lag_bytes) figures->lag_bytes = behind;
 }
 
-static void read_replication(struct figures *figures, const struct server_context *context)
+static void read_replication(struct figures *figures, const struct admin_parts *context)
 {
     const struct replication *replication = context->replication;
-    const struct stats *stats = context->stats;
+    const struct stats *stats = context->engine->stats;
     if (replication == NULL) return;
     struct replication_report report = replication_report(replication);
     const struct replicas *replicas = replication_replicas(replication);
@@ -78,9 +79,9 @@ static void read_replication(struct figures *figures, const struct server_contex
     figures->refused_syncs = (double)stats->refused_partial_syncs;
 }
 
-static void read_process(struct figures *figures, const struct server_context *context)
+static void read_process(struct figures *figures, const struct admin_parts *context)
 {
-    const struct stats *stats = context->stats;
+    const struct stats *stats = context->engine->stats;
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
     figures->uptime = of_usec(clock_mono_usec() - context->started_mono_usec);
@@ -105,11 +106,11 @@ static void read_process(struct figures *figures, const struct server_context *c
     figures->bytes_out_rate = stats->out_per_sec;
 }
 
-void figures_read(struct figures *figures, const struct server_context *context,
+void figures_read(struct figures *figures, const struct admin_parts *context,
                   const struct figures_http *http)
 {
     struct persist_report persist = { 0 };
-    if (context->persist != NULL) persist = persist_report(context->persist);
+    if (context->engine->persist != NULL) persist = persist_report(context->engine->persist);
     *figures = (struct figures){ .http_requests = (double)http->requests,
                                  .http_failed_logins = (double)http->failed_logins };
     read_process(figures, context);
@@ -121,15 +122,15 @@ void figures_read(struct figures *figures, const struct server_context *context,
         return;
     }
 
-    struct tracking_totals tracking = tracking_totals(context->tracking);
+    struct tracking_totals tracking = tracking_totals(context->engine->hooks->tracking);
     figures->busy = context->engine->busy != NOT_BUSY;
     figures->clients_blocked =
-        (double)(blocked_count(context->blocked) + clients_paused(context->clients));
+        (double)(blocked_count(context->engine->blocked) + clients_paused(context->clients));
     figures->clients_tracking = (double)tracking.sessions;
     figures->tracking_keys = (double)tracking.keys;
     figures->channels = (double)pubsub_channel_count(context->pubsub);
     figures->patterns = (double)pubsub_pattern_count(context->pubsub);
-    read_expiry(figures, context->store, clock_now(context->clock));
+    read_expiry(figures, context->engine->store, clock_now(context->clock));
     figures->journal = persist.journal;
     figures->journal_bytes = (double)persist.journal_bytes;
     figures->journal_base_bytes = (double)persist.base_bytes;

@@ -41,7 +41,7 @@ struct figures_http {
 
 /* Reads the figures. While data is being loaded, those of the second part are 0. O(databases), plus
  * up to 10000 steps each for overdue keys and overdue members. */
-void figures_read(struct figures *figures, const struct server_context *context,
+void figures_read(struct figures *figures, const struct admin_parts *context,
                   const struct figures_http *http);
 
 /* The table. */

@@ -8,6 +8,7 @@
 #include "server/http/listeners.h"
 #include "server/http/site.h"
 #include "server/http/visitors.h"
+#include "store/mem/mem.h"
 
 enum {
     ALL_METHODS = 0x1FF, /* libevent's; site.c refuses those that it does not serve */
@@ -83,20 +84,21 @@ static void on_request(struct evhttp_request *request, void *ctx)
 static void on_second(void *ctx)
 {
     struct http *http = ctx;
-    const struct server_context *context = http->site.context;
-    history_note(http->site.history, context->stats, context->store);
+    const struct admin_parts *context = http->site.context;
+    history_note(http->site.history, context->engine->stats, context->engine->store);
     loop_timer_set(http->second, SECOND_USEC);
 }
 
-struct http *http_open(struct loop *loop, const struct server_context *context, struct tls *tls,
+struct http *http_open(struct loop *loop, const struct admin_parts *context, struct tls *tls,
                        const struct host_names *names, char *why, size_t why_size)
 {
     struct http *http = mem_zalloc(sizeof(*http));
     http->visitors = visitors_new(loop, tls);
     http->delayed = delayed_new(loop);
-    http->site = (struct site){ .context = context,
-                                .survey = survey_new(context->store, context->conf, context->clock),
-                                .history = history_new() };
+    http->site =
+        (struct site){ .context = context,
+                       .survey = survey_new(context->engine->store, context->conf, context->clock),
+                       .history = history_new() };
     http->second = loop_timer_new(loop, on_second, http);
     on_second(http);
     http->server = evhttp_new(loop_event_base(loop));

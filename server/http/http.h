@@ -35,7 +35,7 @@ struct tls;
 
 /* Listens on metrics-port, for HTTPS only if `tls` is not NULL. On failure returns NULL, with the
  * reason in `why`. Context and tls must outlive the result. For `names` see listeners.h. */
-struct http *http_open(struct loop *loop, const struct server_context *context, struct tls *tls,
+struct http *http_open(struct loop *loop, const struct admin_parts *context, struct tls *tls,
                        const struct host_names *names, char *why, size_t why_size);
 /* Applies a changed metrics-port or metrics-bind: stops listening and, unless the port is 0,
  * listens on the new addresses. On failure returns false, with the reason in `why`: see

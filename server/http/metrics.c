@@ -5,10 +5,11 @@
 #include <inttypes.h>
 
 #include "server/base/version.h"
+#include "store/mem/mem.h"
 
 struct report {
     struct prom prom;
-    const struct server_context *context;
+    const struct admin_parts *context;
     const struct survey *survey;
     msec now;
 };
@@ -163,7 +164,7 @@ static void write_forecast(struct report *report)
     };
     for (unsigned kind = 0; kind < OUTLOOK_KINDS; kind++) {
         prom_family(&report->prom, metrics[kind].name, PROM_GAUGE, metrics[kind].help);
-        for (unsigned db = 0; db < report->context->store->database_count; db++) {
+        for (unsigned db = 0; db < report->context->engine->store->database_count; db++) {
             struct outlook_count counts[OUTLOOK_BANDS];
             if (!survey_forecast(report->survey, db, report->now, counts)) continue;
             for (enum outlook_band band = 0; band < OUTLOOK_BANDS; band++) {
@@ -290,7 +291,7 @@ static void write_dehydrators(struct report *report)
     prom_integer(&report->prom, NULL, survey_omitted(report->survey));
 }
 
-void metrics_write(struct outbuf *out, const struct server_context *context,
+void metrics_write(struct outbuf *out, const struct admin_parts *context,
                    const struct figures_http *http, const struct survey *survey)
 {
     struct report report = { .prom = { .out = out },
@@ -323,7 +324,7 @@ void metrics_write(struct outbuf *out, const struct server_context *context,
     commands_each_stats(context->commands, write_duration, &report);
     write_errors(&report);
 
-    const struct histogram *lag = &context->store->stats.lag;
+    const struct histogram *lag = &context->engine->store->stats.lag;
     uint64_t cumulative[LAGS];
     for (size_t i = 0; i < LAGS; i++)
         cumulative[i] = histogram_below(lag, lag_limits[i]);
@@ -339,8 +340,8 @@ void metrics_write(struct outbuf *out, const struct server_context *context,
                                              .sum = (double)lag->sum / 1e3 });
 
     prom_family(prom, "expired_keys", PROM_GAUGE, "Keys of each database.");
-    for (unsigned db = 0; db < context->store->database_count; db++) {
-        size_t keys = keyspace_count(store_database(context->store, db));
+    for (unsigned db = 0; db < context->engine->store->database_count; db++) {
+        size_t keys = keyspace_count(store_database(context->engine->store, db));
         labels = database_label(db);
         if (keys > 0) prom_integer(prom, &labels, keys);
     }

@@ -5,5 +5,5 @@
 #include "server/http/survey.h"
 
 /* Appends the text. O(databases + commands called + dehydrators reported). */
-void metrics_write(struct outbuf *out, const struct server_context *context,
+void metrics_write(struct outbuf *out, const struct admin_parts *context,
                    const struct figures_http *http, const struct survey *survey);

@@ -8,6 +8,7 @@
 #include "server/http/page_files.h"
 #include "server/http/state.h"
 #include "store/base/number.h"
+#include "store/mem/mem.h"
 
 /* Headers of every reply. Content-Security-Policy: the page loads nothing from other sites and
  * can't be framed. Connection: close: bytes that follow a request are never taken for another
@@ -163,7 +164,7 @@ static bool may_ask(struct site *site, const struct site_request *request, struc
     reply->slow_down = login == LOGIN_WRONG;
     if (login == LOGIN_WRONG) {
         site->counts.failed_logins++;
-        site->context->stats->denied_auth++;
+        site->context->engine->stats->denied_auth++;
     }
     refuse(reply, 401, "Unauthorized", "Send the user and password of the client port.\n");
     return false;
@@ -188,8 +189,8 @@ static void update(struct site *site)
 /* Answers for the key, the member (optional) and the db (default 0) in the query. */
 static void answer_why(struct site *site, struct bytes query, struct site_reply *reply)
 {
-    const struct server_context *context = site->context;
-    const struct store *store = context->store;
+    const struct admin_parts *context = site->context;
+    const struct store *store = context->engine->store;
     if (!is_idle(site)) {
         refuse(reply, 503, "Service Unavailable", "The server is loading or busy. Try again.\n");
         return;

@@ -9,7 +9,7 @@
 #include "store/mem/outbuf.h"
 
 struct site {
-    const struct server_context *context;
+    const struct admin_parts *context;
     struct survey *survey;
     struct history *history;
     struct figures_http counts;

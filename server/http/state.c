@@ -5,6 +5,7 @@
 
 #include "server/base/version.h"
 #include "server/http/json.h"
+#include "store/mem/mem.h"
 #include "store/type/stream/stream_progress.h"
 
 enum {
@@ -17,7 +18,7 @@ enum {
 
 struct state {
     struct json json;
-    const struct server_context *context;
+    const struct admin_parts *context;
     const struct survey *survey;
     const struct history *history;
     msec now;
@@ -145,7 +146,7 @@ static void list_policies(struct state *state)
     struct json *json = &state->json;
     struct named_policy found[MOST];
     struct top top = { .entries = found, .size = sizeof(found[0]) };
-    policies_each(&state->context->store->policies, note_policy, &top);
+    policies_each(&state->context->engine->store->policies, note_policy, &top);
     json_integer(json, "policyCount", (int64_t)top.total);
     json_open(json, "policies", '[');
     for (size_t i = 0; i < top.count; i++) {
@@ -340,7 +341,7 @@ static void write_hour(struct state *state)
     mem_free(hour);
 }
 
-void state_write(struct outbuf *out, const struct server_context *context,
+void state_write(struct outbuf *out, const struct admin_parts *context,
                  const struct figures_http *http, const struct survey *survey,
                  const struct history *history)
 {
@@ -363,7 +364,7 @@ void state_write(struct outbuf *out, const struct server_context *context,
     if (figures.loading == 0) {
         json_bool(json, "busy", figures.busy != 0);
         json_open(json, "expiry", '{');
-        json_real(json, "keys", (double)store_count(context->store));
+        json_real(json, "keys", (double)store_count(context->engine->store));
         json_real(json, "withDeadline", figures.with_deadline);
         json_real(json, "expiredKeys", figures.expired_keys);
         json_real(json, "expiredMembers", figures.expired_members);
@@ -371,7 +372,7 @@ void state_write(struct outbuf *out, const struct server_context *context,
         json_real(json, "overdue", figures.overdue_keys + figures.overdue_members);
         json_real(json, "nextSeconds", figures.next_deadline); /* null: no deadline */
         json_close(json, '}');
-        const struct histogram *lag = &context->store->stats.lag;
+        const struct histogram *lag = &context->engine->store->stats.lag;
         struct histogram minute;
         history_minute(history, lag, &minute);
         write_lag(json, "lag", lag);

@@ -7,6 +7,6 @@
 
 /* Appends the text. Costs O(databases + reported dehydrators + policies), plus up to 1000 steps
  * each for consumer groups and slow calls. */
-void state_write(struct outbuf *out, const struct server_context *context,
+void state_write(struct outbuf *out, const struct admin_parts *context,
                  const struct figures_http *http, const struct survey *survey,
                  const struct history *history);

@@ -30,7 +30,7 @@ static void make_world(void)
 static void begin(void)
 {
     if (world.loop == NULL) make_world();
-    site = (struct site){ .context = &world.admin.server,
+    site = (struct site){ .context = &world.admin.parts,
                           .history = history_new(),
                           .survey = survey_new(world.world.store, &world.conf, &world.clock) };
 }

@@ -51,7 +51,7 @@ static bool requests_keyspace(const struct call *call)
 
 static void cmd_info(struct call *call)
 {
-    const struct server_context *context = call->context;
+    const struct admin_parts *context = call->context;
     struct report report = { .context = context,
                              .now = call->txn->now,
                              .mono_usec = clock_mono_usec(),
@@ -59,7 +59,7 @@ static void cmd_info(struct call *call)
                                           .rewrites.sec = -1,
                                           .current_save_sec = -1,
                                           .current_rewrite_sec = -1 } };
-    if (context->persist != NULL) report.persist = persist_report(context->persist);
+    if (context->engine->persist != NULL) report.persist = persist_report(context->engine->persist);
     outbuf_init(&report.text);
     for (size_t i = 0; i < SECTIONS; i++) {
         if (!is_requested(call, &sections[i])) continue;

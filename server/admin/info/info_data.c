@@ -8,7 +8,7 @@
 
 void info_expired(struct report *report)
 {
-    const struct store *store = report->context->store;
+    const struct store *store = report->context->engine->store;
     const struct replication *replication = report->context->replication;
     msec next = store_next_due(store);
     size_t copied = 0; /* copied by the kernel while the last full copy for replicas was written */
@@ -27,7 +27,7 @@ enum { OVERDUE_MOST = 10000 };
 
 void info_expiry(struct report *report)
 {
-    const struct store *store = report->context->store;
+    const struct store *store = report->context->engine->store;
     struct overdue overdue = { 0 };
     size_t with_deadline = 0;
     for (unsigned db = 0; db < store->database_count; db++) {
@@ -47,7 +47,7 @@ void info_expiry(struct report *report)
     };
     REPORT_ROWS(report, rows);
     const struct histogram *lag = &store->stats.lag;
-    const struct stopwatch *pacing = &report->context->stats->pacing;
+    const struct stopwatch *pacing = &report->context->engine->stats->pacing;
     report_line(report,
                 "lag_msec:p50=%" PRId64 ",p90=%" PRId64 ",p99=%" PRId64 ",p99.9=%" PRId64
                 ",max=%" PRId64,
@@ -68,7 +68,7 @@ void info_expiry(struct report *report)
 void info_keyspace(struct report *report)
 {
     enum { DRAWN = 16 };
-    struct store *store = report->context->store;
+    struct store *store = report->context->engine->store;
     msec now = report->persist.loading ? INT64_MIN : report->now;
     for (unsigned db = 0; db < store->database_count; db++) {
         const struct keyspace *ks = store_database(store, db);

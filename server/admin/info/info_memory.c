@@ -9,7 +9,7 @@
 
 static void write_use(struct report *report, const struct memory_figures *figures)
 {
-    const struct stats *stats = report->context->stats;
+    const struct stats *stats = report->context->engine->stats;
     /* A peak that no sample has recorded yet was in this second. */
     int64_t peak_usec = report->mono_usec;
     if (stats->memory_peak == figures->peak) peak_usec = stats->memory_peak_usec;
@@ -43,7 +43,7 @@ static int64_t excess(size_t value, size_t above)
 void info_memory(struct report *report)
 {
     struct memory_figures figures;
-    memory_figures(report->context->memory, &figures);
+    memory_figures(report->context, &figures);
     write_use(report, &figures);
     /* Scripts and functions share one interpreter, whose memory counts as that of scripts. */
     const struct script_report *scripts = &figures.scripts;
@@ -60,8 +60,8 @@ void info_memory(struct report *report)
         BYTES("used_memory_scripts", scripts->script_bytes + scripts->function_bytes),
     };
     REPORT_ROWS(report, of_scripts);
-    const struct server_context *context = report->context;
-    const struct reclaim *reclaim = &context->store->reclaim;
+    const struct admin_parts *context = report->context;
+    const struct reclaim *reclaim = &context->engine->store->reclaim;
     const struct mem_allocators *all = &figures.allocators;
     const struct conf *conf = context->conf;
     char *policy = conf_get(conf, conf_find("maxmemory-policy"));

@@ -93,7 +93,7 @@ static void write_build(struct report *report)
 
 void info_server(struct report *report)
 {
-    const struct server_context *context = report->context;
+    const struct admin_parts *context = report->context;
     const struct conf *conf = context->conf;
     enum { LRU_BITS = 24 };
     char program[PATH_MAX_CHARS] = "";
@@ -134,9 +134,9 @@ void info_server(struct report *report)
 
 void info_clients(struct report *report)
 {
-    const struct server_context *context = report->context;
-    const struct stats *stats = context->stats;
-    struct watch_totals watched = watch_totals(context->watch);
+    const struct admin_parts *context = report->context;
+    const struct stats *stats = context->engine->stats;
+    struct watch_totals watched = watch_totals(context->engine->watch);
     size_t clients = clients_count(context->clients); /* without connections of replicas */
     if (context->replication != NULL)
         clients -= replicas_count(replication_replicas(context->replication));
@@ -147,13 +147,13 @@ void info_clients(struct report *report)
         COUNT("client_recent_max_input_buffer", peak_recent(&stats->input)),
         COUNT("client_recent_max_output_buffer", peak_recent(&stats->output)),
         COUNT("blocked_clients",
-              blocked_count(context->blocked) + clients_paused(context->clients)),
-        COUNT("tracking_clients", tracking_totals(context->tracking).sessions),
+              blocked_count(context->engine->blocked) + clients_paused(context->clients)),
+        COUNT("tracking_clients", tracking_totals(context->engine->hooks->tracking).sessions),
         COUNT("pubsub_clients", pubsub_sessions(context->pubsub)),
         COUNT("watching_clients", watched.sessions),
-        COUNT("clients_in_timeout_table", blocked_with_timeout(context->blocked)),
+        COUNT("clients_in_timeout_table", blocked_with_timeout(context->engine->blocked)),
         COUNT("total_watched_keys", watched.keys),
-        COUNT("total_blocking_keys", blocked_keys(context->blocked)),
+        COUNT("total_blocking_keys", blocked_keys(context->engine->blocked)),
         NEVER_ANY("total_blocking_keys_on_nokey"), /* no command waits for a key to be deleted */
     };
     REPORT_ROWS(report, rows);
@@ -197,7 +197,7 @@ void info_cpu(struct report *report)
  * named as in Valkey. */
 void info_tls(struct report *report)
 {
-    const struct server_context *context = report->context;
+    const struct admin_parts *context = report->context;
     const struct tls *tls = clients_tls(context->clients);
     const struct info_row port[] = { NUMBER("tls_port", context->conf->tls_port) };
     REPORT_ROWS(report, port);

@@ -8,12 +8,12 @@ enum { OVERDUE_MOST = 10000 };
 /* What came in, and what has expired and was evicted. */
 static void write_traffic_and_expiry(struct report *report)
 {
-    const struct stats *stats = report->context->stats;
-    const struct store_stats *store = &report->context->store->stats;
+    const struct stats *stats = report->context->engine->stats;
+    const struct store_stats *store = &report->context->engine->store->stats;
     const struct stopwatch *over = &stats->over_memory;
     int64_t now = report->mono_usec;
     /* The share of overdue keys among all keys with deadlines. Redis estimates it. */
-    const struct store *data = report->context->store;
+    const struct store *data = report->context->engine->store;
     size_t overdue = store_count_due(data, report->now, OVERDUE_MOST), all = 0;
     for (unsigned db = 0; db < data->database_count; db++)
         all += keyspace_count_expiring(store_database(data, db));
@@ -54,13 +54,13 @@ static void write_traffic_and_expiry(struct report *report)
 void info_stats(struct report *report)
 {
     static const struct defrag none;
-    const struct server_context *context = report->context;
+    const struct admin_parts *context = report->context;
     const struct replication *replication = context->replication;
     const struct persist_report *persist = &report->persist;
-    const struct stats *stats = context->stats;
+    const struct stats *stats = context->engine->stats;
     const struct defrag *defrag = context->defrag != NULL ? context->defrag : &none;
     const struct stopwatch *defragging = &stats->defragging;
-    struct tracking_totals tracking = tracking_totals(context->tracking);
+    struct tracking_totals tracking = tracking_totals(context->engine->hooks->tracking);
     int64_t now = report->mono_usec;
     struct forks forks = { persist->forks, persist->last_fork_usec };
     uint64_t evicted = 0, failed = 0;
@@ -95,7 +95,7 @@ void info_stats(struct report *report)
         COUNT("acl_access_denied_key", stats->denied_key),
         COUNT("acl_access_denied_channel", stats->denied_channel),
         COUNT("acl_access_denied_tls_cert", stats->denied_tls_cert),
-        COUNT("dump_payload_sanitizations", context->store->stats.payloads),
+        COUNT("dump_payload_sanitizations", context->engine->store->stats.payloads),
         COUNT("total_reads_processed", stats->reads),
         COUNT("total_writes_processed", stats->writes),
         NEVER_ANY("io_threaded_reads_processed"),

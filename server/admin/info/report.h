@@ -6,7 +6,7 @@
 #include "store/mem/outbuf.h"
 
 struct report {
-    const struct server_context *context;
+    const struct admin_parts *context;
     msec now;
     int64_t mono_usec;
     struct persist_report persist; /* without persistence, that of an idle server */

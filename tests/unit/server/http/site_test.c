@@ -13,7 +13,7 @@ static char body[1 << 20];
 static void begin(void)
 {
     server_world_init(&world, SERVER_WORLD_PLAIN);
-    site = (struct site){ .context = &world.admin.server,
+    site = (struct site){ .context = &world.admin.parts,
                           .survey = survey_new(world.world.store, &world.conf, &world.clock),
                           .history = history_new() };
 }
