@@ -53,8 +53,7 @@ PLANTS = {
     "damage of synced bytes counts as torn": (
         "damage",
         ("server/disk/format/replay_records.c",
-         "    return end == REPLAY_TORN ? search_mark(in) : end;",
-         "    return end;"),
+         "    if (end == REPLAY_TORN) end = search_mark(in);\n", ""),
         ("server/disk/format/replay_records.c",
          "if (end == REPLAY_TORN && in->replay->synced > in->file->good) end = REPLAY_DAMAGED;",
          ""),
@@ -62,7 +61,7 @@ PLANTS = {
     "nobody misses records at the end of a journal": (
         "damage",
         ("server/disk/format/replay_records.c",
-         "if (in->replay->synced <= in->file->size) return false;",
+         "if (replay->synced <= in->file->size) return false;",
          "if (in->file->good > 0) return false;"),
     ),
     "a failed sync counts as done": (
@@ -80,8 +79,8 @@ PLANTS = {
     "the journal is measured only when INFO asks": (
         "Logs|Mixed",
         ("server/disk/persist.c",
-         "    if (persist->listens) update_journal_report(persist);\n    saver_second",
-         "    saver_second"),
+         "        update_journal_report(persist);\n        const struct conf *conf",
+         "        const struct conf *conf"),
     ),
     "a record leaves out the key of the one before": (
         "Mixed|Logs",
@@ -98,8 +97,8 @@ PLANTS = {
     "an element that nobody claims is read as claimed": (
         "Queues|Mixed|Jobs",
         ("server/disk/effect/effect_brief.c",
-         "stage->claimed = token >= 0;",
-         "stage->claimed = token >= -1;"),
+         "effect->stage.claimed = token >= 0;",
+         "effect->stage.claimed = token >= -1;"),
     ),
     # ---- transactions
     "WATCH misses changes": (
