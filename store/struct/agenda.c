@@ -107,16 +107,6 @@ static inline size_t cells(const struct agenda *ag)
     return ag->segment_count * (size_t)SEGMENT - ag->last_missing;
 }
 
-/* Returns the number of cells by which an agenda with `all` cells grows: at most a quarter of them,
- * or an eighth once a segment is full. The steps lead to sizes that allocators have. */
-static uint32_t growth_step(size_t all)
-{
-    if (all < FIRST_CAP) return FIRST_CAP;
-    if (all >= 8 * SEGMENT) return SEGMENT;
-    uint32_t power = UINT32_C(1) << (31 - __builtin_clz((unsigned)all));
-    return all < SEGMENT ? power / 4 : power / 8;
-}
-
 static void resize_directory(struct agenda *ag, uint32_t cap)
 {
     ag->segments = mem_realloc(ag->segments, cap * sizeof(struct agenda_slot *));
@@ -132,7 +122,12 @@ static void last_segment_resize(struct agenda *ag, uint32_t cap)
 
 static RARE void heap_grow(struct agenda *ag)
 {
-    uint32_t more = growth_step(cells(ag));
+    /* Grow by at most a quarter, or an eighth once a segment is full. The steps lead to sizes that
+     * allocators have. */
+    size_t all = cells(ag);
+    uint32_t more = all < 8 * SEGMENT ? FIRST_CAP : SEGMENT;
+    if (all >= FIRST_CAP && all < 8 * SEGMENT)
+        more = UINT32_C(1) << (31 - __builtin_clz((unsigned)all)) >> (all < SEGMENT ? 2 : 3);
     if (ag->last_missing > 0) {
         last_segment_resize(ag, SEGMENT - ag->last_missing + more);
         return;
@@ -178,22 +173,6 @@ void agenda_drop(struct agenda *ag)
     agenda_drop_some(ag, &work);
 }
 
-/* Frees memory only when much is unused, so that alternate adding and cancelling does not allocate
- * each time. */
-static void heap_shrink(struct agenda *ag)
-{
-    size_t all = cells(ag), taken = (size_t)ag->count + SKIPPED;
-    if (ag->count == 0) {
-        agenda_drop(ag);
-    } else if (ag->segment_count > 1) {
-        if (taken + SEGMENT + SEGMENT / 2 > all) return;
-        segment_free(ag);
-        if (ag->segment_count < ag->segment_cap / 4) resize_directory(ag, ag->segment_cap / 2);
-    } else if (all > FIRST_CAP && taken <= all / 4) {
-        last_segment_resize(ag, (uint32_t)all / 2);
-    }
-}
-
 size_t agenda_bytes(const struct agenda *ag)
 {
     return cells(ag) * sizeof(struct agenda_slot) + ag->far_count * sizeof(struct far_instant) +
@@ -220,42 +199,27 @@ static void sift_up(const struct agenda *ag, uint32_t hole, number moving)
     put(ag, hole, moving);
 }
 
-/* Returns the earliest child of slot i; `count` if i has no child. */
-static uint32_t earliest_child(const struct agenda *ag, uint32_t i, number *earliest)
-{
-    uint64_t child = first_child(i);
-    if (child >= ag->count) return ag->count;
-    uint32_t siblings = ag->count - (uint32_t)child, best = 0;
-    const struct agenda_slot *slots = slot_at(ag, (uint32_t)child); /* in one segment */
-    *earliest = slots[0].bits;
-    for (uint32_t c = 1; c < ARITY && c < siblings; c++) {
-        number n = slots[c].bits;
-        if (!before(n, *earliest)) continue;
-        best = c;
-        *earliest = n;
-    }
-    return (uint32_t)child + best;
-}
-
-static void sift_down(const struct agenda *ag, uint32_t hole, number moving)
-{
-    for (;;) {
-        number earliest;
-        uint32_t child = earliest_child(ag, hole, &earliest);
-        if (child == ag->count || !before(earliest, moving)) break;
-        put(ag, hole, earliest);
-        hole = child;
-    }
-    put(ag, hole, moving);
-}
-
 /* Puts a number at hole i, or at the slot above or below to which the heap order moves it. */
 static void heap_sift(const struct agenda *ag, uint32_t i, number n)
 {
-    if (i > 0 && before(n, number_at(ag, parent_of(i))))
+    if (i > 0 && before(n, number_at(ag, parent_of(i)))) {
         sift_up(ag, i, n);
-    else
-        sift_down(ag, i, n);
+        return;
+    }
+    for (uint64_t child; (child = first_child(i)) < ag->count;) {
+        uint32_t siblings = ag->count - (uint32_t)child, best = 0;
+        const struct agenda_slot *slots = slot_at(ag, (uint32_t)child); /* in one segment */
+        number earliest = slots[0].bits;
+        for (uint32_t c = 1; c < ARITY && c < siblings; c++) {
+            if (!before(slots[c].bits, earliest)) continue;
+            best = c;
+            earliest = slots[c].bits;
+        }
+        if (!before(earliest, n)) break;
+        put(ag, i, earliest);
+        i = (uint32_t)child + best;
+    }
+    put(ag, i, n);
 }
 
 static void heap_remove(struct agenda *ag, uint32_t i)
@@ -265,7 +229,19 @@ static void heap_remove(struct agenda *ag, uint32_t i)
     number_drop(ag, gone);
     uint32_t last = --ag->count;
     if (i != last) heap_sift(ag, i, number_at(ag, last));
-    heap_shrink(ag);
+
+    /* Free memory only when much is unused, so that alternate adding and cancelling does not
+     * allocate each time. */
+    size_t all = cells(ag), taken = (size_t)ag->count + SKIPPED;
+    if (ag->count == 0) {
+        agenda_drop(ag);
+    } else if (ag->segment_count > 1) {
+        if (taken + SEGMENT + SEGMENT / 2 > all) return;
+        segment_free(ag);
+        if (ag->segment_count < ag->segment_cap / 4) resize_directory(ag, ag->segment_cap / 2);
+    } else if (all > FIRST_CAP && taken <= all / 4) {
+        last_segment_resize(ag, (uint32_t)all / 2);
+    }
 }
 
 static number armed_number(const struct agenda *ag, const struct deadline *d)
@@ -321,19 +297,6 @@ void agenda_moved(struct agenda *ag, struct deadline *d)
         slot_at(ag, d->slot)->bits = number_make(stored_instant(n), arrival_of(n), d);
 }
 
-/* Relocates the far blocks of one segment. */
-static void far_relocate(struct agenda *ag, uint32_t segment, struct relocation *relocation)
-{
-    uint32_t cell = segment << SEGMENT_SHIFT, first = cell > SKIPPED ? cell - SKIPPED : 0;
-    uint32_t end = cell + SEGMENT - SKIPPED < ag->count ? cell + SEGMENT - SKIPPED : ag->count;
-    for (uint32_t i = first; i < end && ag->far_count > 0; i++) {
-        number n = number_at(ag, i);
-        if (!is_far(n)) continue;
-        struct far_instant *far = relocation_block(relocation, pointer_of(n));
-        slot_at(ag, i)->bits = number_make(stored_instant(n), arrival_of(n), far) | FAR;
-    }
-}
-
 void agenda_relocate(struct agenda *ag, struct relocation_cursor *cursor,
                      struct relocation *relocation)
 {
@@ -341,8 +304,15 @@ void agenda_relocate(struct agenda *ag, struct relocation_cursor *cursor,
     while (cursor->at < ag->segment_count) {
         struct agenda_slot **segment = &ag->segments[cursor->at];
         *segment = relocation_block(relocation, *segment);
-        far_relocate(ag, (uint32_t)cursor->at, relocation);
-        cursor->at++;
+        /* The far blocks of the segment. */
+        uint32_t cell = (uint32_t)cursor->at++ << SEGMENT_SHIFT, end = cell + SEGMENT - SKIPPED;
+        for (uint32_t i = cell > SKIPPED ? cell - SKIPPED : 0;
+             i < end && i < ag->count && ag->far_count > 0; i++) {
+            number n = number_at(ag, i);
+            if (!is_far(n)) continue;
+            struct far_instant *far = relocation_block(relocation, pointer_of(n));
+            slot_at(ag, i)->bits = number_make(stored_instant(n), arrival_of(n), far) | FAR;
+        }
         if (relocation->left == 0) break;
     }
     if (cursor->at >= ag->segment_count) cursor->at = 0;
@@ -480,20 +450,6 @@ static void frontier_push(struct agenda_walk *walk, uint32_t index)
         frontier_swap(walk, i, (i - 1) / 2);
 }
 
-static uint32_t frontier_pop(struct agenda_walk *walk)
-{
-    uint32_t first = walk->frontier[0];
-    walk->frontier[0] = walk->frontier[--walk->count];
-    for (uint32_t i = 0;;) {
-        uint32_t child = 2 * i + 1;
-        if (child + 1 < walk->count && frontier_before(walk, child + 1, child)) child++;
-        if (child >= walk->count || !frontier_before(walk, child, i)) break;
-        frontier_swap(walk, i, child);
-        i = child;
-    }
-    return first;
-}
-
 void agenda_walk_begin(struct agenda_walk *walk, const struct agenda *ag)
 {
     *walk = (struct agenda_walk){ .ag = ag };
@@ -503,11 +459,18 @@ void agenda_walk_begin(struct agenda_walk *walk, const struct agenda *ag)
 struct deadline *agenda_walk_next(struct agenda_walk *walk, msec *at)
 {
     if (walk->count == 0) return NULL;
-    uint32_t i = frontier_pop(walk);
-    uint64_t child = first_child(i);
-    for (unsigned c = 0; c < ARITY && child + c < walk->ag->count; c++)
-        frontier_push(walk, (uint32_t)(child + c));
-    number n = number_at(walk->ag, i);
+    uint32_t first = walk->frontier[0];
+    walk->frontier[0] = walk->frontier[--walk->count];
+    for (uint32_t i = 0;;) { /* restore the order of the frontier */
+        uint32_t child = 2 * i + 1;
+        if (child + 1 < walk->count && frontier_before(walk, child + 1, child)) child++;
+        if (child >= walk->count || !frontier_before(walk, child, i)) break;
+        frontier_swap(walk, i, child);
+        i = child;
+    }
+    for (unsigned c = 0; c < ARITY && first_child(first) + c < walk->ag->count; c++)
+        frontier_push(walk, (uint32_t)(first_child(first) + c));
+    number n = number_at(walk->ag, first);
     *at = at_of(n);
     return deadline_in(n);
 }
@@ -516,18 +479,6 @@ void agenda_walk_end(struct agenda_walk *walk)
 {
     mem_free(walk->frontier);
     *walk = (struct agenda_walk){ 0 };
-}
-
-static void check_number(const struct agenda *ag, uint32_t i)
-{
-    number n = number_at(ag, i);
-    msec at = at_of(n);
-    ensure(deadline_in(n)->slot == i, "deadline of slot %u has slot %u", i, deadline_in(n)->slot);
-    ensure(is_far(n) != is_near(at) && stored_instant(n) == nearest_storable(at),
-           "slot %u: %lld stored as %lld", i, (long long)at, (long long)stored_instant(n));
-    ensure(arrival_of(n) < ag->arrivals, "slot %u: arrival %llu, next is %llu", i,
-           (unsigned long long)arrival_of(n), (unsigned long long)ag->arrivals);
-    ensure(i == 0 || before(number_at(ag, parent_of(i)), n), "slot %u is before its parent", i);
 }
 
 void agenda_check(const struct agenda *ag)
@@ -540,8 +491,16 @@ void agenda_check(const struct agenda *ag)
     ensure(ag->count > 0 || ag->segments == NULL, "empty, but has %u segments", ag->segment_count);
     ensure(ag->last_missing < SEGMENT, "last segment lacks %u cells", ag->last_missing);
     for (uint32_t i = 0; i < ag->count; i++) {
-        check_number(ag, i);
-        far_count += is_far(number_at(ag, i));
+        number n = number_at(ag, i);
+        msec at = at_of(n);
+        ensure(deadline_in(n)->slot == i, "deadline of slot %u has slot %u", i,
+               deadline_in(n)->slot);
+        ensure(is_far(n) != is_near(at) && stored_instant(n) == nearest_storable(at),
+               "slot %u: %lld stored as %lld", i, (long long)at, (long long)stored_instant(n));
+        ensure(arrival_of(n) < ag->arrivals, "slot %u: arrival %llu, next is %llu", i,
+               (unsigned long long)arrival_of(n), (unsigned long long)ag->arrivals);
+        ensure(i == 0 || before(number_at(ag, parent_of(i)), n), "slot %u is before its parent", i);
+        far_count += is_far(n);
     }
     ensure(far_count == ag->far_count, "%u far instants, counted %u", far_count, ag->far_count);
 }
