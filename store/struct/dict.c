@@ -170,9 +170,13 @@ static inline uint32_t half_at(const char *p)
 
 /* Compares by overlapping words. This is faster than calling memcmp, because keys with equal tags
  * are nearly always equal, and mostly short. */
-static inline bool same_text(const char *a, const char *b, size_t len)
+static inline bool has_key(const struct dict *dict, const void *element, struct bytes key)
 {
     enum { WORD = 8, HALF = 4, WORDS = 4 };
+    struct bytes own = dict->type->key(element);
+    const char *a = own.data, *b = key.data;
+    size_t len = own.len;
+    if (len != key.len) return false;
     if (len > WORDS * WORD) return memcmp(a, b, len) == 0;
     if (len >= WORD) {
         for (size_t i = 0; i + WORD < len; i += WORD)
@@ -184,12 +188,6 @@ static inline bool same_text(const char *a, const char *b, size_t len)
     while (len > 0 && a[len - 1] == b[len - 1])
         len--;
     return len == 0;
-}
-
-static inline bool has_key(const struct dict *dict, const void *element, struct bytes key)
-{
-    struct bytes own = dict->type->key(element);
-    return own.len == key.len && same_text(own.data, key.data, key.len);
 }
 
 /* Compares the elements in the line whose tags are equal, then those in the overflow. */
@@ -264,25 +262,6 @@ static void split_bucket(struct dict *dict)
     bucket_clear(&old, &dict->overflow_bytes);
 }
 
-static struct dict_bucket *partner_of_last(const struct dict *dict)
-{
-    size_t last = dict->buckets - 1;
-    size_t bit = last >= round_size(dict) ? round_size(dict) : round_size(dict) / 2;
-    return bucket_at(dict, last - bit);
-}
-
-static void merge_last_bucket(struct dict *dict)
-{
-    struct dict_bucket *high = bucket_at(dict, dict->buckets - 1), *low = partner_of_last(dict);
-    for (unsigned i = 0, count = bucket_count(high); i < count; i++)
-        bucket_add(dict, low, bucket_get(high, i));
-    bucket_clear(high, &dict->overflow_bytes); /* its line stays allocated for the next split */
-    table_drop_last(dict);
-    /* Prefetch the buckets of the next merge. */
-    prefetch(bucket_at(dict, dict->buckets - 1));
-    prefetch(bucket_at(dict, (dict->buckets - 1) & (round_size(dict) - 1)));
-}
-
 static bool is_sparse(const struct dict *dict)
 {
     return 2 * dict->count < (dict->buckets - 1) * SHRINK_LOAD;
@@ -295,9 +274,18 @@ static bool is_sparse(const struct dict *dict)
 static void shrink(struct dict *dict)
 {
     for (unsigned work = 0; work < SHRINK_WORK && is_sparse(dict); work++) {
-        unsigned moved = bucket_count(bucket_at(dict, dict->buckets - 1));
-        if (moved + bucket_count(partner_of_last(dict)) > MERGED_MAX) return;
-        merge_last_bucket(dict);
+        size_t last = dict->buckets - 1;
+        size_t bit = last >= round_size(dict) ? round_size(dict) : round_size(dict) / 2;
+        struct dict_bucket *high = bucket_at(dict, last), *low = bucket_at(dict, last - bit);
+        unsigned moved = bucket_count(high);
+        if (moved + bucket_count(low) > MERGED_MAX) return;
+        for (unsigned i = 0; i < moved; i++)
+            bucket_add(dict, low, bucket_get(high, i));
+        bucket_clear(high, &dict->overflow_bytes); /* its line stays for the next split */
+        table_drop_last(dict);
+        /* Prefetch the buckets of the next merge. */
+        prefetch(bucket_at(dict, dict->buckets - 1));
+        prefetch(bucket_at(dict, (dict->buckets - 1) & (round_size(dict) - 1)));
         work += moved;
     }
 }
@@ -535,17 +523,6 @@ static const struct dict_bucket *bucket_ahead(const struct dict_iter *iter, size
     return bucket < iter->dict->buckets ? bucket_at(iter->dict, bucket) : NULL;
 }
 
-/* Prefetches the next buckets and their elements. Without this an iteration over a large table
- * waits for memory twice for each element. */
-static void hint_ahead(const struct dict_iter *iter)
-{
-    const struct dict_bucket *far = bucket_ahead(iter, 2 * ELEMENTS_AHEAD);
-    const struct dict_bucket *near = bucket_ahead(iter, ELEMENTS_AHEAD);
-    if (far != NULL) prefetch(far);
-    for (unsigned i = 0; near != NULL && i < line_count(near->tags); i++)
-        prefetched(line_element(near, i));
-}
-
 void *dict_iter_ahead(const struct dict_iter *iter)
 {
     const struct dict_bucket *next = bucket_ahead(iter, 1);
@@ -557,7 +534,15 @@ void *dict_iter_next(struct dict_iter *iter)
 {
     for (; iter->bucket < iter->dict->buckets; iter->bucket++, iter->position = 0) {
         const struct dict_bucket *bucket = bucket_at(iter->dict, iter->bucket);
-        if (iter->position == 0) hint_ahead(iter);
+        if (iter->position == 0) {
+            /* Prefetch the next buckets and their elements. Without this an iteration over a large
+             * table waits for memory twice for each element. */
+            const struct dict_bucket *far = bucket_ahead(iter, 2 * ELEMENTS_AHEAD);
+            const struct dict_bucket *near = bucket_ahead(iter, ELEMENTS_AHEAD);
+            if (far != NULL) prefetch(far);
+            for (unsigned i = 0; near != NULL && i < line_count(near->tags); i++)
+                prefetched(line_element(near, i));
+        }
         if (iter->position < bucket_count(bucket))
             return bucket_get(bucket, iter->position++).element;
     }
@@ -565,16 +550,6 @@ void *dict_iter_next(struct dict_iter *iter)
 }
 
 /* --- self-check --- */
-
-static void check_slot(const struct dict *dict, size_t index, struct slot slot)
-{
-    struct bytes key = dict->type->key(slot.element);
-    uint64_t hash = hash_of(key);
-    ensure(bucket_index(dict, hash) == index, "element of bucket %zu is in bucket %zu",
-           bucket_index(dict, hash), index);
-    ensure(slot.tag == tag_of(hash), "tag is %x, hash %llx", slot.tag, (unsigned long long)hash);
-    ensure(dict_find_hashed(dict, key, hash) == slot.element, "duplicate key in bucket %zu", index);
-}
 
 void dict_check(const struct dict *dict)
 {
@@ -591,8 +566,17 @@ void dict_check(const struct dict *dict)
         unsigned held = bucket_count(bucket);
         bucket_check(bucket);
         ensure(held <= dict->longest, "bucket of %u, longest is %u", held, dict->longest);
-        for (unsigned position = 0; position < held; position++)
-            check_slot(dict, i, bucket_get(bucket, position));
+        for (unsigned position = 0; position < held; position++) {
+            struct slot slot = bucket_get(bucket, position);
+            struct bytes key = dict->type->key(slot.element);
+            uint64_t hash = hash_of(key);
+            ensure(bucket_index(dict, hash) == i, "element of bucket %zu is in bucket %zu",
+                   bucket_index(dict, hash), i);
+            ensure(slot.tag == tag_of(hash), "tag is %x, hash %llx", slot.tag,
+                   (unsigned long long)hash);
+            ensure(dict_find_hashed(dict, key, hash) == slot.element, "duplicate key in bucket %zu",
+                   i);
+        }
         count += held;
         overflow_bytes += bucket_overflow_bytes(bucket);
     }

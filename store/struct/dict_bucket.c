@@ -75,8 +75,13 @@ void bucket_put(struct dict_bucket *bucket, unsigned position, struct slot slot)
     overflow_link(bucket, overflow);
 }
 
-static void overflow_append(struct dict_bucket *bucket, struct slot slot, size_t *bytes)
+void bucket_append(struct dict_bucket *bucket, struct slot slot, size_t *bytes)
 {
+    unsigned in_line = line_count(bucket->tags);
+    if (in_line < LINE_SLOTS) {
+        line_put(bucket, in_line, slot);
+        return;
+    }
     struct overflow *overflow = overflow_of(bucket);
     unsigned count = overflow == NULL ? 0 : overflow_count(overflow);
     overflow = overflow_resize(overflow, count, count + 1, bytes);
@@ -87,15 +92,6 @@ static void overflow_append(struct dict_bucket *bucket, struct slot slot, size_t
     overflow_put(overflow, count, slot);
     uint64_t filter = bucket->more >> POINTER48_BITS << POINTER48_BITS;
     bucket->more = (uint64_t)(uintptr_t)overflow | filter | filter_bit(slot.tag);
-}
-
-void bucket_append(struct dict_bucket *bucket, struct slot slot, size_t *bytes)
-{
-    unsigned count = line_count(bucket->tags);
-    if (count < LINE_SLOTS)
-        line_put(bucket, count, slot);
-    else
-        overflow_append(bucket, slot, bytes);
 }
 
 struct slot bucket_pop(struct dict_bucket *bucket, size_t *bytes)
