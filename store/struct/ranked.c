@@ -250,24 +250,6 @@ struct ranked_member *ranked_iter_prev(struct ranked_iter *iter)
 
 /* --- splitting and merging on the way down --- */
 
-/* Makes sure that the root is not full and has spare room. */
-static void root_make_room(struct ranked *ranked)
-{
-    struct ranked_node *old = ranked->root;
-    if (old->count < ranked_node_max(old)) {
-        if (old->count == old->cap)
-            ranked->root = ranked_node_fit(&ranked->bytes, old, old->count + 1U);
-        return;
-    }
-    struct ranked_node *root = ranked_node_new(&ranked->bytes, old->height + 1U, 2);
-    root->count = 1;
-    ranked_node_set_child(root, 0, old);
-    ranked_node_set_first(root, 0);
-    ranked_node_counts(root)[0] = (uint32_t)ranked->count;
-    ranked->root = root;
-    ranked->depth++;
-}
-
 static void root_lower(struct ranked *ranked)
 {
     while (ranked->root->height > 0 && ranked->root->count == 1) {
@@ -278,34 +260,39 @@ static void root_lower(struct ranked *ranked)
     }
 }
 
-/* Makes room in child i, which is full, or beside it. The parent has room for a branch. On the
- * right edge, where members are appended, the full child stays full and a new one follows it. */
-static void make_room_in_child(struct ranked *ranked, struct ranked_node *parent, unsigned i,
-                               bool edge)
-{
-    const struct ranked_node *child = ranked_node_child(parent, i);
-    unsigned roomy = ranked_node_merge_max(child);
-    if (edge)
-        ranked_node_split(&ranked->bytes, parent, i, child->count - 1U);
-    else if (i > 0 && ranked_node_child(parent, i - 1)->count <= roomy)
-        ranked_node_balance(&ranked->bytes, parent, i - 1);
-    else if (i + 1 < parent->count && ranked_node_child(parent, i + 1)->count <= roomy)
-        ranked_node_balance(&ranked->bytes, parent, i);
-    else
-        ranked_node_split(&ranked->bytes, parent, i, child->count / 2U);
-}
-
-/* Makes room in all nodes on the path to the probe. */
+/* Makes room in all nodes on the path to the probe, and puts a new root above a full one. */
 static void make_room_on_path(struct ranked *ranked, const struct probe *probe)
 {
-    root_make_room(ranked);
     struct ranked_node *node = ranked->root;
+    if (node->count == ranked_node_max(node)) {
+        struct ranked_node *root = ranked_node_new(&ranked->bytes, node->height + 1U, 2);
+        root->count = 1;
+        ranked_node_set_child(root, 0, node);
+        ranked_node_set_first(root, 0);
+        ranked_node_counts(root)[0] = (uint32_t)ranked->count;
+        ranked->depth++;
+        node = root;
+    } else if (node->count == node->cap) {
+        node = ranked_node_fit(&ranked->bytes, node, node->count + 1U);
+    }
+    ranked->root = node;
+
     bool edge = true;
     while (node->height > 0) {
         unsigned i = branch_for(node, probe);
         const struct ranked_node *child = ranked_node_child(node, i);
         if (child->count == ranked_node_max(child)) {
-            make_room_in_child(ranked, node, i, edge && i + 1 == node->count);
+            unsigned roomy = ranked_node_merge_max(child);
+            /* On the right edge, where members are appended, the full child stays full and a new
+             * one follows it. */
+            if (edge && i + 1 == node->count)
+                ranked_node_split(&ranked->bytes, node, i, child->count - 1U);
+            else if (i > 0 && ranked_node_child(node, i - 1)->count <= roomy)
+                ranked_node_balance(&ranked->bytes, node, i - 1);
+            else if (i + 1 < node->count && ranked_node_child(node, i + 1)->count <= roomy)
+                ranked_node_balance(&ranked->bytes, node, i);
+            else
+                ranked_node_split(&ranked->bytes, node, i, child->count / 2U);
             i = branch_for(node, probe);
             child = ranked_node_child(node, i);
         }
@@ -316,19 +303,6 @@ static void make_room_on_path(struct ranked *ranked, const struct probe *probe)
     }
 }
 
-/* Refills child i, which has too few items to lose one: merges it with a neighbour, or moves items
- * from there if both together are too many for one node. */
-static void refill_child(struct ranked *ranked, struct ranked_node *parent, unsigned i)
-{
-    unsigned left = i + 1 < parent->count ? i : i - 1;
-    const struct ranked_node *one = ranked_node_child(parent, left);
-    const struct ranked_node *other = ranked_node_child(parent, left + 1);
-    if (one->count + other->count > ranked_node_merge_max(one))
-        ranked_node_balance(&ranked->bytes, parent, left);
-    else
-        ranked_node_merge(&ranked->bytes, parent, left);
-}
-
 /* Makes all nodes on the path to the probe large enough to lose an item. */
 static void refill_path(struct ranked *ranked, const struct probe *probe)
 {
@@ -337,7 +311,15 @@ static void refill_path(struct ranked *ranked, const struct probe *probe)
         unsigned i = branch_for(node, probe);
         const struct ranked_node *child = ranked_node_child(node, i);
         if (child->count <= ranked_node_min(child)) {
-            refill_child(ranked, node, i);
+            /* Merge the child with a neighbour, or move items from there if both together are too
+             * many for one node. */
+            unsigned left = i + 1 < node->count ? i : i - 1;
+            const struct ranked_node *one = ranked_node_child(node, left);
+            const struct ranked_node *other = ranked_node_child(node, left + 1);
+            if (one->count + other->count > ranked_node_merge_max(one))
+                ranked_node_balance(&ranked->bytes, node, left);
+            else
+                ranked_node_merge(&ranked->bytes, node, left);
             i = branch_for(node, probe);
         }
         node = ranked_node_child(node, i);
@@ -540,22 +522,6 @@ void ranked_remove(struct ranked *ranked, struct ranked_member *m)
     leaf_remove(ranked, &path, m);
 }
 
-/* Moves m within its leaf. */
-static void leaf_move(const struct path *to, struct ranked_member *m)
-{
-    struct ranked_node *leaf = to->leaf;
-    unsigned from = index_of(leaf, m, m->score), at = items_below(leaf, &to->probe);
-    if (at > from) {
-        at--; /* m itself was below */
-        ranked_node_copy(leaf, from, leaf, from + 1, at - from);
-    } else {
-        ranked_node_copy(leaf, at + 1, leaf, at, from - at);
-    }
-    m->score = to->probe.score;
-    leaf_put(leaf, at, m);
-    if (at == 0 || from == 0) path_update_first(to);
-}
-
 void ranked_move(struct ranked *ranked, struct ranked_member *m, double score)
 {
     struct path out, in;
@@ -574,7 +540,17 @@ void ranked_move(struct ranked *ranked, struct ranked_member *m, double score)
         }
     }
     if (in.leaf == out.leaf) {
-        leaf_move(&in, m);
+        struct ranked_node *leaf = in.leaf;
+        unsigned from = index_of(leaf, m, m->score), at = items_below(leaf, &in.probe);
+        if (at > from) {
+            at--; /* m itself was below */
+            ranked_node_copy(leaf, from, leaf, from + 1, at - from);
+        } else {
+            ranked_node_copy(leaf, at + 1, leaf, at, from - at);
+        }
+        m->score = score;
+        leaf_put(leaf, at, m);
+        if (at == 0 || from == 0) path_update_first(&in);
     } else if (leaf_is_at_minimum(&out) || in.leaf->count == RANKED_LEAF_MAX) {
         ranked_remove(ranked, m);
         m->score = score;
@@ -600,41 +576,35 @@ void ranked_moved(struct ranked *ranked, const struct ranked_member *old,
     ranked_node_set(path.leaf, index_of(path.leaf, old, moved->score), moved);
 }
 
-/* Descends to a rank, which becomes the index in the leaf; relocates nodes that begin with it. */
-static void descend_relocating(struct ranked *ranked, size_t *rank, struct path *path,
-                               struct relocation *relocation)
-{
-    if (*rank == 0) ranked->root = relocation_block(relocation, ranked->root);
-    struct ranked_node *node = ranked->root;
-    path->length = 0;
-    while (node->height > 0) {
-        const uint32_t *counts = ranked_node_counts(node);
-        unsigned i = 0;
-        for (; *rank >= counts[i]; i++)
-            *rank -= counts[i];
-        path->steps[path->length].node = node;
-        path->steps[path->length++].branch = i;
-        if (*rank == 0)
-            ranked_node_set_child(node, i,
-                                  relocation_block(relocation, ranked_node_child(node, i)));
-        node = ranked_node_child(node, i);
-    }
-    path->leaf = node;
-}
-
 size_t ranked_relocate(struct ranked *ranked, size_t rank, struct relocation *relocation,
                        struct ranked_member *(*move)(void *ctx, struct ranked_member *m), void *ctx)
 {
-    struct path path;
+    struct path path = { .length = 0 };
     size_t index = rank;
     if (rank >= ranked->count) return 0;
-    descend_relocating(ranked, &index, &path, relocation);
-    for (unsigned i = 0; i < path.leaf->count; i++) {
-        struct ranked_member *m = ranked_node_member(path.leaf, i), *moved = move(ctx, m);
-        if (moved != m) ranked_node_set(path.leaf, i, moved);
+    /* Descend to the rank, and relocate the nodes that begin with it. */
+    if (rank == 0) ranked->root = relocation_block(relocation, ranked->root);
+    struct ranked_node *node = ranked->root;
+    while (node->height > 0) {
+        const uint32_t *counts = ranked_node_counts(node);
+        unsigned i = 0;
+        for (; index >= counts[i]; i++)
+            index -= counts[i];
+        path.steps[path.length].node = node;
+        path.steps[path.length++].branch = i;
+        struct ranked_node *child = ranked_node_child(node, i);
+        if (index == 0) {
+            child = relocation_block(relocation, child);
+            ranked_node_set_child(node, i, child);
+        }
+        node = child;
+    }
+    for (unsigned i = 0; i < node->count; i++) {
+        struct ranked_member *m = ranked_node_member(node, i), *moved = move(ctx, m);
+        if (moved != m) ranked_node_set(node, i, moved);
     }
     path_update_first(&path);
-    size_t next = rank - index + path.leaf->count;
+    size_t next = rank - index + node->count;
     return next < ranked->count ? next : 0;
 }
 
@@ -680,24 +650,6 @@ struct checking {
     size_t bytes;
 };
 
-static void check_leaf_order(const struct ranked_node *leaf, struct checking *so_far)
-{
-    ensure(isfinite(*ranked_node_base(leaf)), "base %g", *ranked_node_base(leaf));
-    for (unsigned i = 0; i < leaf->count; i++) {
-        const struct ranked_member *m = ranked_node_member(leaf, i), *last = so_far->last;
-        ensure(ranked_node_keys(leaf)[i] == ranked_node_key(leaf, m->score),
-               "key %g beside a member with score %g", (double)ranked_node_keys(leaf)[i], m->score);
-        ensure(!leaf->is_exact || ranked_node_score(leaf, ranked_node_keys(leaf)[i]) == m->score,
-               "inexact key %g of a member with score %g", (double)ranked_node_keys(leaf)[i],
-               m->score);
-        ensure(
-            last == NULL || last->score < m->score ||
-                (last->score == m->score && bytes_compare(ranked_bytes(last), ranked_bytes(m)) < 0),
-            "%g out of order at %u", m->score, i);
-        so_far->last = m;
-    }
-}
-
 /* Returns the number of members below a node; `edge`: the node is on the right edge. */
 static size_t check_subtree(const struct ranked_node *node, bool edge, struct checking *so_far)
 {
@@ -705,10 +657,23 @@ static size_t check_subtree(const struct ranked_node *node, bool edge, struct ch
     ensure(node->count >= (edge ? 1 : ranked_node_min(node)) && node->count <= node->cap &&
                node->cap <= ranked_node_max(node),
            "%u of %u items at height %u", node->count, node->cap, node->height);
-    if (node->height == 0) {
-        check_leaf_order(node, so_far);
-        return node->count;
+    if (node->height == 0)
+        ensure(isfinite(*ranked_node_base(node)), "base %g", *ranked_node_base(node));
+    for (unsigned i = 0; node->height == 0 && i < node->count; i++) {
+        const struct ranked_member *m = ranked_node_member(node, i), *last = so_far->last;
+        float key = ranked_node_keys(node)[i];
+        ensure(key == ranked_node_key(node, m->score), "key %g beside a member with score %g",
+               (double)key, m->score);
+        ensure(!node->is_exact || ranked_node_score(node, key) == m->score,
+               "inexact key %g of a member with score %g", (double)key, m->score);
+        ensure(
+            last == NULL || last->score < m->score ||
+                (last->score == m->score && bytes_compare(ranked_bytes(last), ranked_bytes(m)) < 0),
+            "%g out of order at %u", m->score, i);
+        so_far->last = m;
     }
+    if (node->height == 0) return node->count;
+
     size_t total = 0;
     for (unsigned i = 0; i < node->count; i++) {
         const struct ranked_node *child = ranked_node_child(node, i);
