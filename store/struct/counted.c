@@ -134,19 +134,6 @@ static void branches_shift(const struct counted *tree, struct counted_inner *inn
 
 /* ---- inserting ------------------------------------------------------------------------------ */
 
-/* Puts a new root above the only node without a parent. */
-static struct counted_inner *root_raise(struct counted *tree)
-{
-    struct counted_inner *root = inner_new(tree, ++tree->height, CAP_MIN);
-    root->node.total = tree->root->total;
-    root->count = 1;
-    memset(branch_at(root, 0), 0, root->branch_size);
-    *child_at(root, 0) = tree->root;
-    tree->root->parent = root;
-    tree->root = &root->node;
-    return root;
-}
-
 static void node_insert(struct counted *tree, struct counted_node *prev, struct counted_node *node,
                         const void *label);
 
@@ -174,9 +161,15 @@ static void node_insert(struct counted *tree, struct counted_node *prev, struct 
 {
     unsigned max = COUNTED_INNER_MAX(tree->kind->branch_size);
     struct counted_inner *inner = prev->parent;
-    if (inner == NULL) {
-        inner = root_raise(tree);
-        ensure(prev->parent == inner, "a node without a parent is not the root");
+    if (inner == NULL) { /* put a new root above the old one */
+        ensure(prev == tree->root, "a node without a parent is not the root");
+        inner = inner_new(tree, ++tree->height, CAP_MIN);
+        inner->node.total = prev->total;
+        inner->count = 1;
+        memset(branch_at(inner, 0), 0, inner->branch_size);
+        *child_at(inner, 0) = prev;
+        prev->parent = inner;
+        tree->root = &inner->node;
     }
     unsigned i = counted_index(prev) + 1;
     bool splits = inner->count == max;
@@ -223,18 +216,6 @@ static bool inner_merge(struct counted *tree, struct counted_inner *parent, unsi
     return true;
 }
 
-static void root_collapse(struct counted *tree)
-{
-    while (tree->height > 0) {
-        struct counted_inner *root = (struct counted_inner *)tree->root;
-        if (root->count > 1) return;
-        tree->root = *child_at(root, 0);
-        tree->root->parent = NULL;
-        tree->height--;
-        inner_free(tree, root);
-    }
-}
-
 /* Removes a node, whose items are no longer in the totals above; it is not the root. */
 static void node_remove(struct counted *tree, struct counted_node *node)
 {
@@ -249,7 +230,13 @@ static void node_remove(struct counted *tree, struct counted_node *node)
     }
     if (inner->count <= inner->cap / 4) inner = inner_resize(tree, inner, inner->cap / 2U);
     if (&inner->node == tree->root) {
-        root_collapse(tree);
+        while (tree->height > 0 && inner->count == 1) { /* the only child becomes the root */
+            tree->root = *child_at(inner, 0);
+            tree->root->parent = NULL;
+            tree->height--;
+            inner_free(tree, inner);
+            inner = (struct counted_inner *)tree->root;
+        }
         return;
     }
     if (inner->count > COUNTED_INNER_MAX(tree->kind->branch_size) / 4) return;

@@ -359,24 +359,6 @@ void packed_each_until(const struct packed *packed, msec until,
 
 /* ---- self-check ---- */
 
-static uint32_t check_record(const struct packed *packed, uint32_t offset,
-                             struct packed_record *record)
-{
-    char text[RECORD_MAX];
-    uint32_t next = packed_get(packed, offset, record);
-    ensure(is_small(record), "record at %u has %zu and %zu bytes", offset, record->member.len,
-           record->value.len);
-    ensure(next <= packed->len, "record from %u to %u of %u", offset, next, packed->len);
-    ensure(record_size(record) == next - offset, "%u bytes at %u, not %u", next - offset, offset,
-           record_size(record));
-    encode(text, record);
-    ensure(memcmp(text, packed->data + offset, next - offset) == 0, "record at %u is not canonical",
-           offset);
-    ensure(packed_find(packed, record->member) == offset, "members at %u and %u are equal", offset,
-           packed_find(packed, record->member));
-    return next;
-}
-
 void packed_check(const struct packed *packed)
 {
     unsigned count = 0, count_expiring = 0;
@@ -391,8 +373,20 @@ void packed_check(const struct packed *packed)
     ensure(packed->len <= PACKED_MAX_BYTES && packed->count <= PACKED_MAX_COUNT,
            "%u bytes, %u records", packed->len, packed->count);
     for (uint32_t offset = 0; offset < packed->len;) {
+        char text[RECORD_MAX];
+        uint32_t next = packed_get(packed, offset, &record);
+        ensure(is_small(&record), "record at %u has %zu and %zu bytes", offset, record.member.len,
+               record.value.len);
+        ensure(next <= packed->len, "record from %u to %u of %u", offset, next, packed->len);
+        ensure(record_size(&record) == next - offset, "%u bytes at %u, not %u", next - offset,
+               offset, record_size(&record));
+        encode(text, &record);
+        ensure(memcmp(text, packed->data + offset, next - offset) == 0,
+               "record at %u is not canonical", offset);
+        ensure(packed_find(packed, record.member) == offset, "members at %u and %u are equal",
+               offset, packed_find(packed, record.member));
         last = offset;
-        offset = check_record(packed, offset, &record);
+        offset = next;
         count++;
         if (has_expiry(&record)) count_expiring++;
     }

@@ -88,24 +88,6 @@ static void segment_add(struct timeline *tl, uint32_t i, uint32_t cap)
     tl->number_cap = i * TIMELINE_SEGMENT + cap;
 }
 
-static uint32_t number_take(struct timeline *tl)
-{
-    uint32_t number = tl->free_number;
-    if (number != TIMELINE_NONE) {
-        tl->free_number = timeline_leaf_of(tl, number)->next;
-        return number;
-    }
-    if (tl->numbers == tl->number_cap) {
-        if (tl->numbers == 0)
-            segment_add(tl, 0, 1);
-        else if (tl->numbers < TIMELINE_SEGMENT)
-            segment_add(tl, 0, 2 * tl->numbers);
-        else
-            segment_add(tl, tl->numbers >> TIMELINE_SEGMENT_SHIFT, TIMELINE_SEGMENT);
-    }
-    return tl->numbers++;
-}
-
 /* Reallocates the slots; afterwards they start at the beginning. */
 static void leaf_resize(struct timeline *tl, struct timeline_leaf *leaf, unsigned cap)
 {
@@ -144,7 +126,19 @@ static bool in_span(msec from, msec to)
  * put a slot into it before it calls anything else. */
 static uint32_t leaf_new(struct timeline *tl, uint32_t prev, unsigned cap, msec at)
 {
-    uint32_t number = number_take(tl);
+    uint32_t number = tl->free_number;
+    if (number != TIMELINE_NONE) {
+        tl->free_number = timeline_leaf_of(tl, number)->next;
+    } else {
+        number = tl->numbers;
+        if (number == tl->number_cap && number == 0)
+            segment_add(tl, 0, 1);
+        else if (number == tl->number_cap && number < TIMELINE_SEGMENT)
+            segment_add(tl, 0, 2 * number);
+        else if (number == tl->number_cap)
+            segment_add(tl, number >> TIMELINE_SEGMENT_SHIFT, TIMELINE_SEGMENT);
+        tl->numbers++;
+    }
     struct timeline_leaf *leaf = timeline_leaf_of(tl, number);
     *leaf =
         (struct timeline_leaf){ .next = TIMELINE_NONE, .prev = prev, .number = number, .base = at };
@@ -232,25 +226,6 @@ static bool leaf_merge(struct timeline *tl, uint32_t left, uint32_t right)
     slots_shift(tl, from, 0, left);
     leaf_free(tl, right);
     return true;
-}
-
-/* Call after a removal: frees unused memory, but only if much is unused, so that alternate adding
- * and cancelling does not reallocate each time. Spares the first of several leaves, because
- * draining will soon empty it. */
-static void leaf_shrink(struct timeline *tl, uint32_t number)
-{
-    struct timeline_leaf *leaf = timeline_leaf_of(tl, number);
-    unsigned count = (unsigned)leaf->node.total;
-    if (tl->first == tl->last) {
-        if (leaf->cap > TIMELINE_LEAF_MIN && count <= leaf->cap / 4)
-            leaf_resize(tl, leaf, leaf->cap / 2);
-        return;
-    }
-    if (number == tl->first) return;
-    if (count <= TIMELINE_LEAF_MAX / 4 &&
-        (leaf_merge(tl, number, leaf->next) || leaf_merge(tl, leaf->prev, number)))
-        return;
-    if (count + 2 * STEP <= leaf->cap) leaf_resize(tl, leaf, rounded_up(count + STEP / 2U));
 }
 
 /* Makes a leaf whose span includes `at`, which belongs at *slot of a leaf that has slots. */
@@ -360,34 +335,6 @@ static unsigned slot_index(const struct timeline *tl, const struct timeline_node
 
 /* --- changing --- */
 
-/* Opens a gap at slot i by moving the slots on the shorter side. */
-static void slot_open(struct timeline_leaf *leaf, unsigned i)
-{
-    unsigned count = (unsigned)leaf->node.total;
-    bool at_end = leaf->begin + count == leaf->cap;
-    if (at_end && i == count) {
-        timeline_slots_to_begin(leaf);
-    } else if (at_end || (leaf->begin > 0 && i < count / 2)) {
-        timeline_slots_move(leaf, -1, 0, i);
-        leaf->begin--;
-    } else if (i < count) {
-        timeline_slots_move(leaf, i + 1, i, count - i);
-    }
-    counted_change(&leaf->node, 1);
-}
-
-static void slot_close(struct timeline_leaf *leaf, unsigned i)
-{
-    counted_change(&leaf->node, SIZE_MAX);
-    unsigned count = (unsigned)leaf->node.total;
-    if (i < count / 2) {
-        timeline_slots_move(leaf, 1, 0, i);
-        leaf->begin++;
-    } else {
-        timeline_slots_move(leaf, i, i + 1, count - i);
-    }
-}
-
 void timeline_add(struct timeline *tl, struct timeline_node *node, msec at)
 {
     ensure(!timeline_node_armed(node), "already armed in leaf %u", node->leaf);
@@ -404,7 +351,18 @@ void timeline_add(struct timeline *tl, struct timeline_node *node, msec at)
     }
     leaf_make_room(tl, &number, &slot, at);
     struct timeline_leaf *leaf = timeline_leaf_of(tl, number);
-    slot_open(leaf, slot);
+    /* Open a gap by moving the slots on the shorter side. */
+    unsigned count = (unsigned)leaf->node.total;
+    bool at_end = leaf->begin + count == leaf->cap;
+    if (at_end && slot == count) {
+        timeline_slots_to_begin(leaf);
+    } else if (at_end || (leaf->begin > 0 && slot < count / 2)) {
+        timeline_slots_move(leaf, -1, 0, slot);
+        leaf->begin--;
+    } else if (slot < count) {
+        timeline_slots_move(leaf, slot + 1, slot, count - slot);
+    }
+    counted_change(&leaf->node, 1);
     timeline_slot_set(leaf, slot, at, node);
     node->leaf = number;
     tl->count++;
@@ -414,14 +372,36 @@ static void slot_remove(struct timeline *tl, uint32_t number, unsigned i)
 {
     struct timeline_leaf *leaf = timeline_leaf_of(tl, number);
     timeline_slot_node(leaf, i)->leaf = TIMELINE_NODE_IDLE;
-    slot_close(leaf, i);
-    tl->count--;
-    if (leaf->node.total > 0)
-        leaf_shrink(tl, number);
-    else if (tl->count > 0)
-        leaf_free(tl, number);
-    else
+    counted_change(&leaf->node, SIZE_MAX);
+    unsigned count = (unsigned)leaf->node.total;
+    if (i < count / 2) { /* close the gap from the shorter side */
+        timeline_slots_move(leaf, 1, 0, i);
+        leaf->begin++;
+    } else {
+        timeline_slots_move(leaf, i, i + 1, count - i);
+    }
+    if (--tl->count == 0) {
         timeline_drop(tl);
+        return;
+    }
+    if (count == 0) {
+        leaf_free(tl, number);
+        return;
+    }
+
+    /* Free memory only if much is unused, so that alternate adding and cancelling does not
+     * reallocate each time. Spare the first of several leaves, because draining will soon empty
+     * it. */
+    if (tl->first == tl->last) {
+        if (leaf->cap > TIMELINE_LEAF_MIN && count <= leaf->cap / 4)
+            leaf_resize(tl, leaf, leaf->cap / 2);
+        return;
+    }
+    if (number == tl->first) return;
+    if (count <= TIMELINE_LEAF_MAX / 4 &&
+        (leaf_merge(tl, number, leaf->next) || leaf_merge(tl, leaf->prev, number)))
+        return;
+    if (count + 2 * STEP <= leaf->cap) leaf_resize(tl, leaf, rounded_up(count + STEP / 2U));
 }
 
 void timeline_move(struct timeline *tl, struct timeline_node *node, msec at)
