@@ -193,25 +193,6 @@ static uint64_t digest_dehydrator(unsigned lane, const struct object *object, ms
     return more.sum;
 }
 
-static uint64_t digest_entries(unsigned lane, const struct stream *stream, msec now)
-{
-    uint64_t chain = 0;
-    struct stream_walk walk;
-    struct stream_entry entry;
-    struct bytes name, value;
-    stream_walk_up(&walk, stream, STREAM_ID_MIN);
-    for (size_t skip = stream_count_expired(stream, now); stream_walk_next(&walk, &entry);) {
-        if (skip > 0) {
-            skip--;
-            continue;
-        }
-        chain = hash_words(lane, WORDS(chain, entry.id.ms, entry.id.seq));
-        while (stream_entry_next(&entry, &name, &value))
-            chain = hash_words(lane, WORDS(chain, lane_hash(lane, name), lane_hash(lane, value)));
-    }
-    return chain;
-}
-
 static uint64_t digest_pending(unsigned lane, const struct stream *stream,
                                const struct stream_group *group, msec now)
 {
@@ -236,26 +217,6 @@ static uint64_t digest_pending(unsigned lane, const struct stream *stream,
     return chain;
 }
 
-/* Returns the hash of the texts by which repeated entries are detected, without forgotten ones, and
- * of the limits unless they are the defaults. Returns 0 if there is neither, so that a stream
- * without them has the same digest as before they existed. */
-static uint64_t digest_repeats(unsigned lane, const struct stream_repeats *repeats, msec now)
-{
-    uint64_t sum = 0;
-    struct repeat_walk walk;
-    struct stream_id id;
-    if (repeats == NULL) return 0;
-    struct repeat_limits limits = repeat_limits(repeats);
-    if (limits.seconds != REPEAT_SECONDS || limits.texts != REPEAT_TEXTS)
-        sum = lane_hash_pair(lane, (uint64_t)limits.seconds, (uint64_t)limits.texts);
-    repeat_walk_begin(&walk, repeats);
-    while (repeat_walk_next(&walk))
-        if (repeat_find(repeats, walk.producer, walk.text, now, &id))
-            sum += hash_words(lane, WORDS(lane_hash(lane, walk.producer),
-                                          lane_hash(lane, walk.text), id.ms, id.seq));
-    return sum;
-}
-
 static uint64_t digest_stream(unsigned lane, const struct object *object, msec now)
 {
     const struct stream *stream = object->stream;
@@ -272,9 +233,41 @@ static uint64_t digest_stream(unsigned lane, const struct object *object, msec n
                                       position.last.seq, (uint64_t)position.read, consumers,
                                       digest_pending(lane, stream, group, now)));
     }
-    sum += digest_repeats(lane, stream_repeats(stream), now);
-    return hash_words(lane, WORDS(digest_entries(lane, stream, now), marks.last.ms, marks.last.seq,
-                                  marks.max_deleted.ms, marks.max_deleted.seq, marks.added,
+
+    /* Add the texts by which repeated entries are detected, without forgotten ones, and the limits
+     * unless they are the defaults. A stream with neither keeps the digest that it had before these
+     * existed. */
+    const struct stream_repeats *repeats = stream_repeats(stream);
+    if (repeats != NULL) {
+        struct repeat_walk texts;
+        struct stream_id id;
+        struct repeat_limits limits = repeat_limits(repeats);
+        if (limits.seconds != REPEAT_SECONDS || limits.texts != REPEAT_TEXTS)
+            sum += lane_hash_pair(lane, (uint64_t)limits.seconds, (uint64_t)limits.texts);
+        repeat_walk_begin(&texts, repeats);
+        while (repeat_walk_next(&texts))
+            if (repeat_find(repeats, texts.producer, texts.text, now, &id))
+                sum += hash_words(lane, WORDS(lane_hash(lane, texts.producer),
+                                              lane_hash(lane, texts.text), id.ms, id.seq));
+    }
+
+    uint64_t entries = 0;
+    struct stream_walk walk;
+    struct stream_entry entry;
+    struct bytes name, value;
+    stream_walk_up(&walk, stream, STREAM_ID_MIN);
+    for (size_t skip = stream_count_expired(stream, now); stream_walk_next(&walk, &entry);) {
+        if (skip > 0) {
+            skip--;
+            continue;
+        }
+        entries = hash_words(lane, WORDS(entries, entry.id.ms, entry.id.seq));
+        while (stream_entry_next(&entry, &name, &value))
+            entries =
+                hash_words(lane, WORDS(entries, lane_hash(lane, name), lane_hash(lane, value)));
+    }
+    return hash_words(lane, WORDS(entries, marks.last.ms, marks.last.seq, marks.max_deleted.ms,
+                                  marks.max_deleted.seq, marks.added,
                                   (uint64_t)stream_retention(stream), sum));
 }
 

@@ -239,24 +239,6 @@ static bool put_lease(struct object *to, const struct effect *effect)
     return true;
 }
 
-static bool put_into_group(struct stream_group *group, const struct effect *effect)
-{
-    if (effect->kind == EFFECT_CONSUMER_ADD) {
-        if (consumer_find(group, effect->b) != NULL) return false;
-        /* Payloads do not contain the time at which the consumer was seen. */
-        consumer_add(group, effect->b, effect->at == NEVER ? INSTANT_MIN : effect->at);
-        return true;
-    }
-    struct pending pending = { .id = effect->id,
-                               .at = effect->at,
-                               .deliveries = (uint64_t)effect->to };
-    if (effect->b.data != NULL) pending.consumer = consumer_find(group, effect->b);
-    if (effect->kind != EFFECT_PENDING_PUT) return false;
-    if (effect->b.data != NULL && pending.consumer == NULL) return false;
-    pending_put(group, &pending);
-    return true;
-}
-
 static bool put_stream(struct object *to, const struct effect *effect)
 {
     struct stream *stream = to->stream;
@@ -294,7 +276,22 @@ static bool put_stream(struct object *to, const struct effect *effect)
         if (group != NULL) return false;
         group_set_position(group_add(stream_groups(stream), effect->a), &effect->position);
         return true;
-    default: return group != NULL && put_into_group(group, effect);
+    case EFFECT_CONSUMER_ADD:
+        if (group == NULL || consumer_find(group, effect->b) != NULL) return false;
+        /* Payloads do not contain the time at which the consumer was seen. */
+        consumer_add(group, effect->b, effect->at == NEVER ? INSTANT_MIN : effect->at);
+        return true;
+    case EFFECT_PENDING_PUT: {
+        struct pending pending = { .id = effect->id,
+                                   .at = effect->at,
+                                   .deliveries = (uint64_t)effect->to };
+        if (group == NULL) return false;
+        if (effect->b.data != NULL) pending.consumer = consumer_find(group, effect->b);
+        if (effect->b.data != NULL && pending.consumer == NULL) return false;
+        pending_put(group, &pending);
+        return true;
+    }
+    default: return false;
     }
 }
 
