@@ -4,7 +4,6 @@
 #include "store/base/ensure.h"
 #include "store/delivery.h"
 #include "store/effect.h"
-#include "store/fair_survey.h"
 #include "store/keyspace.h"
 #include "store/mem/mem.h"
 #include "store/policy/policies.h"
@@ -18,6 +17,19 @@ enum {
     LARGE_INDEX = 4096,  /* if the index has this many keys: fewer are mostly in the CPU cache */
 };
 
+/* The states of a survey, which counts the dehydrators of a prefix for REDE.FAIRINFO, in a scan of
+ * all keys in slices:
+ *
+ *     SURVEY_NONE
+ *          | fair_survey
+ *          v
+ *     SURVEY_RUNNING        calls wait
+ *          | run_survey: the last slice
+ *          v
+ *     SURVEY_DONE           the figures are complete; fair_survey leads back
+ */
+enum survey_state { SURVEY_NONE, SURVEY_RUNNING, SURVEY_DONE };
+
 /* The index of a prefix in one database. Its states are drawn in fair.h. */
 struct fair_index {
     TAILQ_ENTRY(fair_index) of_fair, of_prefix, of_working;
@@ -30,7 +42,11 @@ struct fair_index {
     uint64_t looks;  /* number of scans and checks begun */
     bool continues;  /* fair_run calls hooks.done, so that a stopped call continues */
     bool works;      /* is in fair.working */
-    struct fair_survey survey;
+    struct survey {
+        enum survey_state state;
+        uint64_t cursor;
+        struct fair_figures figures;
+    } survey;
     msec used;
     unsigned ahead; /* number of coming turns for which data was prefetched */
     unsigned db;
@@ -158,36 +174,26 @@ static void count_length(struct fair *fair, size_t len, int by)
     if (fair->lengths[i].count == 0) fair->lengths[i] = fair->lengths[--fair->length_count];
 }
 
-static struct fair_prefix *prefix_made(struct fair *fair, struct bytes name)
-{
-    struct fair_prefix *prefix = dict_find(&fair->prefixes, name);
-    if (prefix != NULL) return prefix;
-    prefix = mem_alloc(sizeof(*prefix) + name.len);
-    prefix->len = name.len;
-    if (name.len > 0) memcpy(prefix->name, name.data, name.len);
-    TAILQ_INIT(&prefix->indexes);
-    dict_add(&fair->prefixes, prefix);
-    count_length(fair, name.len, 1);
-    return prefix;
-}
-
 static struct fair_index *index_new(struct fair *fair, unsigned db, struct bytes prefix)
 {
     struct fair_index *index = mem_zalloc(sizeof(*index));
+    struct fair_prefix *made = dict_find(&fair->prefixes, prefix);
+    if (made == NULL) {
+        made = mem_alloc(sizeof(*made) + prefix.len);
+        made->len = prefix.len;
+        if (prefix.len > 0) memcpy(made->name, prefix.data, prefix.len);
+        TAILQ_INIT(&made->indexes);
+        dict_add(&fair->prefixes, made);
+        count_length(fair, prefix.len, 1);
+    }
     index->fair = fair;
     index->db = db;
-    index->prefix = prefix_made(fair, prefix);
+    index->prefix = made;
     turns_init(&index->turns);
     TAILQ_INSERT_TAIL(&fair->indexes, index, of_fair);
     TAILQ_INSERT_TAIL(&index->prefix->indexes, index, of_prefix);
     fair->count++;
     return index;
-}
-
-static void forget_changed(struct fair *fair, const struct fair_index *index)
-{
-    for (size_t i = 0; i < fair->changed_count; i++)
-        if (fair->changed[i].index == index) fair->changed[i].index = NULL;
 }
 
 /* Lets fair_run continue the index, after the indexes that began to work earlier. */
@@ -209,7 +215,8 @@ static void index_drop(struct fair_index *index)
 {
     struct fair *fair = index->fair;
     struct fair_prefix *prefix = index->prefix;
-    forget_changed(fair, index);
+    for (size_t i = 0; i < fair->changed_count; i++)
+        if (fair->changed[i].index == index) fair->changed[i].index = NULL;
     end_work(index);
     TAILQ_REMOVE(&prefix->indexes, index, of_prefix);
     index->prefix = NULL;
@@ -256,21 +263,6 @@ static bool is_needed(const struct fair_index *index)
     const struct policy *policy = policies_get(policies, bytes_of(name, prefix.len + 1));
     mem_free(name);
     return policy != NULL && policy->fair;
-}
-
-/* Drops the index that was used least recently, if too many besides the new one are kept without
- * need. */
-static void make_room(struct fair *fair, const struct fair_index *made)
-{
-    struct fair_index *index, *oldest = NULL;
-    size_t spare = 0;
-    TAILQ_FOREACH(index, &fair->indexes, of_fair)
-    {
-        if (index == made || is_needed(index)) continue;
-        spare++;
-        if (oldest == NULL || index->used < oldest->used) oldest = index;
-    }
-    if (spare >= FAIR_MOST) index_drop(oldest);
 }
 
 /* ---- states ---------------------------------------------------------------------------------- */
@@ -361,7 +353,19 @@ struct fair_index *fair_use(struct fair *fair, unsigned db, struct bytes prefix,
     struct fair_index *index = find_index(fair, db, prefix);
     if (index == NULL) {
         index = index_new(fair, db, prefix);
-        if (fair->count > FAIR_MOST && !is_needed(index)) make_room(fair, index);
+        /* If too many besides the new one are kept without need, drop the one that was used least
+         * recently. */
+        struct fair_index *other, *oldest = NULL;
+        size_t spare = 0;
+        if (fair->count > FAIR_MOST && !is_needed(index)) {
+            TAILQ_FOREACH(other, &fair->indexes, of_fair)
+            {
+                if (other == index || is_needed(other)) continue;
+                spare++;
+                if (oldest == NULL || other->used < oldest->used) oldest = other;
+            }
+        }
+        if (spare >= FAIR_MOST) index_drop(oldest);
     }
     note_time(fair, now);
     index->used = now;
@@ -420,13 +424,37 @@ static void run_look(struct visit *visit, size_t *budget)
     }
 }
 
-/* Continues the survey for about *budget buckets. */
-static void run_survey(const struct visit *visit, size_t *budget)
+static void visit_surveyed(void *ctx, struct entry *entry)
+{
+    const struct visit *visit = ctx;
+    struct fair_index *index = visit->index;
+    struct fair_figures *figures = &index->survey.figures;
+    msec now = visit->now;
+    if (!covers(index, entry_key(entry)) || entry_expired(keyspace_of(index), entry, now)) return;
+    if (entry->object.type != TYPE_DEHYDRATOR) {
+        figures->other_types++;
+        return;
+    }
+    const struct dehydrator *dehydrator = entry->object.dehydrator;
+    msec first = dehydrator_next(dehydrator);
+    figures->keys++;
+    figures->due += instant_due(delivery_next_at(index->fair->policies, entry, now, true), now);
+    figures->due_elements += dehydrator_count_due(dehydrator, now);
+    figures->claimed += dehydrator_count_claimed(dehydrator, now);
+    if (instant_due(first, now) && first < figures->oldest) figures->oldest = first;
+}
+
+/* Continues the survey for at most *budget buckets. */
+static void run_survey(struct visit *visit, size_t *budget)
 {
     struct fair_index *index = visit->index;
-    if (fair_survey_run(&index->survey, keyspace_of(index), index->fair->policies, prefix_of(index),
-                        visit->now, budget))
+    struct survey *survey = &index->survey;
+    for (; *budget > 0 && survey->state == SURVEY_RUNNING; --*budget) {
+        survey->cursor = keyspace_scan(keyspace_of(index), survey->cursor, visit_surveyed, visit);
+        if (survey->cursor > 0) continue;
+        survey->state = SURVEY_DONE;
         announce(index);
+    }
 }
 
 enum fair_state fair_build(struct fair_index *index, msec now, size_t budget)
@@ -441,10 +469,14 @@ bool fair_survey(struct fair_index *index, bool again, msec now, size_t budget,
                  struct fair_figures *figures)
 {
     struct visit visit = { index, now };
-    fair_survey_begin(&index->survey, again);
+    struct survey *survey = &index->survey;
+    if (survey->state == SURVEY_NONE || (survey->state == SURVEY_DONE && !again))
+        *survey = (struct survey){ .state = SURVEY_RUNNING, .figures = { .oldest = NEVER } };
     begin_work(index);
     run_survey(&visit, &budget);
-    return fair_survey_figures(&index->survey, figures);
+    if (survey->state != SURVEY_DONE) return false;
+    *figures = survey->figures;
+    return true;
 }
 
 void fair_keep(struct fair *fair, unsigned db, struct bytes policy, msec now)
@@ -567,23 +599,19 @@ void fair_begin_wait(struct fair *fair, unsigned db, struct bytes prefix, msec n
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-static void note_key(struct fair_index *index, struct bytes key)
-{
-    if (index->state == FAIR_NO_NODES) return;
-    /* fair_turned will look at it. */
-    if (index->turn != NULL && bytes_equal(turn_key(index->turn), key)) return;
-    struct turn *node = turns_find(&index->turns, key);
-    if (node == NULL && find_dehydrator(index, key) != NULL) node = turns_add(&index->turns, key);
-    if (node != NULL) note_node(index, node);
-}
-
 void fair_note_key(struct fair *fair, unsigned db, struct bytes key)
 {
     for (size_t i = 0; i < fair->length_count; i++) {
         if (fair->lengths[i].len > key.len) continue;
         struct bytes name = bytes_of(key.data, fair->lengths[i].len);
         struct fair_index *index = find_index(fair, db, name);
-        if (index != NULL) note_key(index, key);
+        if (index == NULL || index->state == FAIR_NO_NODES) continue;
+        /* fair_turned will look at the key whose turn it is. */
+        if (index->turn != NULL && bytes_equal(turn_key(index->turn), key)) continue;
+        struct turn *node = turns_find(&index->turns, key);
+        if (node == NULL && find_dehydrator(index, key) != NULL)
+            node = turns_add(&index->turns, key);
+        if (node != NULL) note_node(index, node);
     }
 }
 
@@ -668,25 +696,19 @@ void fair_note(struct fair *fair, const struct effect *effect)
 static bool has_work(const struct fair_index *index)
 {
     return index->continues || is_scanning(index) || is_checking(index) ||
-           fair_survey_runs(&index->survey);
+           index->survey.state == SURVEY_RUNNING;
 }
 
-/* Visits about *budget buckets for the index, less if all is done. */
-static void run_index(struct fair_index *index, msec now, size_t *budget)
+bool fair_run(struct fair *fair, msec now, size_t budget)
 {
-    struct visit visit = { index, now };
-    if (index->continues) announce(index);
-    index->continues = false;
-    run_look(&visit, budget);
-    run_survey(&visit, budget);
-}
-
-/* Drops indexes that are no longer needed. A call looks at a few, so that its cost is the same with
- * thousands of policies. */
-static void drop_old(struct fair *fair, msec now)
-{
+    struct fair_index *index;
+    note_time(fair, now);
+    while (budget > 0 && (index = TAILQ_FIRST(&fair->dropped)) != NULL)
+        if (!index_free_some(index, &budget)) return true;
+    /* Drop indexes that are no longer needed. Look at a few, so that the cost of a call is the same
+     * with thousands of policies. */
     for (size_t i = 0; i < AGED_AT_ONCE && i < fair->count; i++) {
-        struct fair_index *index = TAILQ_FIRST(&fair->indexes);
+        index = TAILQ_FIRST(&fair->indexes);
         bool is_old = index->used > now || now - index->used >= FAIR_KEEP;
         if (is_old && !is_needed(index)) {
             index_drop(index);
@@ -696,17 +718,12 @@ static void drop_old(struct fair *fair, msec now)
         TAILQ_REMOVE(&fair->indexes, index, of_fair);
         TAILQ_INSERT_TAIL(&fair->indexes, index, of_fair);
     }
-}
-
-bool fair_run(struct fair *fair, msec now, size_t budget)
-{
-    struct fair_index *index;
-    note_time(fair, now);
-    while (budget > 0 && (index = TAILQ_FIRST(&fair->dropped)) != NULL)
-        if (!index_free_some(index, &budget)) return true;
-    drop_old(fair, now);
     while (budget > 0 && (index = TAILQ_FIRST(&fair->working)) != NULL) {
-        run_index(index, now, &budget);
+        struct visit visit = { index, now };
+        if (index->continues) announce(index);
+        index->continues = false;
+        run_look(&visit, &budget);
+        run_survey(&visit, &budget);
         if (has_work(index)) break;
         end_work(index);
     }
@@ -762,25 +779,6 @@ static bool check_entry(void *ctx, const struct keyspace *ks, const struct entry
     return true;
 }
 
-/* Checks that no element is claimable before the instants of the nodes. Instants that have come
- * count as right. */
-static void check_instants(const struct fair_index *index)
-{
-    const struct fair *fair = index->fair;
-    const struct turn *node;
-    struct dict_iter iter;
-    dict_iter_begin(&iter, &index->turns.keys);
-    while ((node = dict_iter_next(&iter)) != NULL) {
-        if (node->in_ring) continue;
-        msec at = agenda_at(&index->turns.later, &node->later);
-        const struct entry *entry = find_dehydrator(index, turn_key(node));
-        msec claimable = delivery_next_at(fair->policies, entry, fair->latest, true);
-        ensure(instant_due(at, fair->latest) || at <= claimable,
-               "'%.*s' may be claimed at %lld, not at %lld", (int)node->len, node->key,
-               (long long)claimable, (long long)at);
-    }
-}
-
 /* Checks what holds in the state of the index, as drawn in fair.h. */
 static void check_index(const struct fair_index *index)
 {
@@ -799,7 +797,22 @@ static void check_index(const struct fair_index *index)
            turns_count(&index->turns));
     ensure(index->state != FAIR_NO_NODES || check.found == 0, "%zu nodes before a scan",
            check.found);
-    if (index->state == FAIR_SCANNING || index->state == FAIR_COMPLETE) check_instants(index);
+    if (index->state != FAIR_SCANNING && index->state != FAIR_COMPLETE) return;
+
+    /* No element is claimable before the instant of its node, unless that has come. */
+    const struct fair *fair = index->fair;
+    const struct turn *node;
+    struct dict_iter iter;
+    dict_iter_begin(&iter, &index->turns.keys);
+    while ((node = dict_iter_next(&iter)) != NULL) {
+        if (node->in_ring) continue;
+        msec at = agenda_at(&index->turns.later, &node->later);
+        const struct entry *entry = find_dehydrator(index, turn_key(node));
+        msec claimable = delivery_next_at(fair->policies, entry, fair->latest, true);
+        ensure(instant_due(at, fair->latest) || at <= claimable,
+               "'%.*s' may be claimed at %lld, not at %lld", (int)node->len, node->key,
+               (long long)claimable, (long long)at);
+    }
 }
 
 void fair_check(const struct fair *fair)

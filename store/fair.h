@@ -12,8 +12,7 @@
  *
  * POLICY SET with FAIR creates an index, and so does the first REDE.FAIRCLAIM that needs one. Its
  * nodes come from a scan of all keys in slices, made by fair_run and by the calls that wait for the
- * scan. The figures of REDE.FAIRINFO are counted in the same way, but they need no nodes
- * (fair_survey.h).
+ * scan. The figures of REDE.FAIRINFO are counted in the same way, but they need no nodes.
  *
  * Each state of an index (enum fair_state) says which keys have a node, and whether an element of
  * one may be claimable before the instant of its node:
@@ -76,7 +75,6 @@
 #include "store/struct/dict.h"
 
 struct effect;
-struct fair_figures;
 struct keyspace;
 struct policies;
 
@@ -192,6 +190,15 @@ void fair_note_key(struct fair *fair, unsigned db, struct bytes key);
 void fair_settle(struct fair *fair, msec now);
 
 /* ---- a survey: figures of a prefix, made in slices ---- */
+
+struct fair_figures {
+    size_t keys;         /* dehydrators */
+    size_t due;          /* dehydrators with an element that may be claimed */
+    size_t claimed;      /* elements claimed by consumers */
+    size_t due_elements; /* elements due, even if a policy or pause holds them back */
+    size_t other_types;  /* keys under the prefix that are no dehydrators */
+    msec oldest;         /* the earliest deadline of a due element, or NEVER */
+};
 
 /* Begins a survey unless one is running, and visits about `budget` buckets. Returns true with the
  * figures if the survey is complete; otherwise hooks.done is called when it is. A call that waited

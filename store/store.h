@@ -24,7 +24,7 @@
  *       policy_progress      how far new policies have been applied to existing keys
  *     dehydrators:
  *       delivery             when elements may be delivered
- *       fair, fair_survey    whose turn it is among the dehydrators of a prefix
+ *       fair                 whose turn it is among the dehydrators of a prefix
  *     work:
  *       lookahead            prefetches keys and members of the next requests or effects
  *       reclaim              frees large values in slices

@@ -39,7 +39,7 @@ void reply_no_answer(struct resp_writer *out, enum no_answer answer);
 enum block_kind {
     BLOCK_FOR_KEY,    /* a value at one of several keys */
     BLOCK_FOR_TURN,   /* an element of any key with a prefix (store/fair.h) */
-    BLOCK_FOR_SURVEY, /* the figures of a prefix (store/fair_survey.h); the client only reads */
+    BLOCK_FOR_SURVEY, /* the figures of a prefix (store/fair.h); the client only reads */
     BLOCK_KINDS
 };
 

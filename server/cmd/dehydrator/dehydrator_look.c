@@ -5,7 +5,7 @@
 #include "server/cmd/dehydrator/dehydrator_args.h"
 #include "server/cmd/scan.h"
 #include "store/base/number.h"
-#include "store/fair_survey.h"
+#include "store/fair.h"
 #include "store/txn/txn_dehydrator.h"
 
 /* REDE.TTN: the time until the next element is due, or null if there is none. A claimed element is

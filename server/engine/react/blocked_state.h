@@ -12,7 +12,7 @@
  *     kind              key       becomes ready                          ready queues
  *     BLOCK_FOR_KEY     a key     by an effect on the key, or at a time  `ready`
  *     BLOCK_FOR_TURN    a prefix  when a key under it does (fair.h)      `ready`
- *     BLOCK_FOR_SURVEY  a prefix  when its survey ends (fair_survey.h)   `ready_surveys`
+ *     BLOCK_FOR_SURVEY  a prefix  when its survey ends (fair.h)          `ready_surveys`
  *
  * The state of a queue says which clients, of those that arrived from `resumes_at` on, will be
  * tried:
