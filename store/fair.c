@@ -322,7 +322,8 @@ static void index_restart(struct fair_index *old, bool has_data)
     announce(index);
 }
 
-/* Call when a policy of this name, which concerns one key or a prefix, was set or removed. */
+/* Looks again at the keys of a policy's name, one key or a prefix, because the policy was set or
+ * removed. */
 static void note_policy(struct fair *fair, struct bytes name)
 {
     struct fair_index *index;

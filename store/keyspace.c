@@ -101,12 +101,6 @@ static struct due_at next_due_of(struct due_at inside, msec expires_at)
     return due_at_before(inside, own) ? inside : own;
 }
 
-/* Returns the first instant at which the key or something inside is due. */
-static struct due_at entry_next_due(const struct keyspace *ks, const struct entry *entry)
-{
-    return next_due_of(due_inside(entry), entry_expires_at(ks, entry));
-}
-
 static enum key_kind kind_of(msec expires_at, struct due_at next_due)
 {
     if (expires_at == NEVER) return KEY_INNER_ONLY;
@@ -136,7 +130,7 @@ static struct due_at earliest_due(const struct keyspace *ks)
     return first;
 }
 
-/* Call after a hidden key's node has left its agenda. */
+/* Counts the hidden keys again, after nodes have left their agendas. */
 static void count_hidden(struct keyspace *ks)
 {
     ks->hidden = 0;
@@ -514,7 +508,8 @@ void keyspace_each_until(const struct keyspace *ks, msec until,
         const struct agenda *agenda = &ks->agendas[kind];
         for (uint32_t i = 0; i < agenda_count(agenda) && !visits.stopped; i++) {
             struct deadline *node = agenda_nth(agenda, i);
-            struct due_at due = entry_next_due(ks, entry_of(node));
+            const struct entry *entry = entry_of(node);
+            struct due_at due = next_due_of(due_inside(entry), entry_expires_at(ks, entry));
             if (due_at_come(due, until)) visit_due_node(&visits, node, due.at);
         }
     }

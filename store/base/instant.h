@@ -1,6 +1,6 @@
-/* instant: milliseconds since 1970, deadlines, and the instants at which work falls due. Every
- * comparison of a deadline with now uses these functions, so that all code agrees to the
- * millisecond. `now` is always an argument: this library reads no clock.
+/* instant: milliseconds since 1970, deadlines, and the instants at which work falls due. Compare a
+ * deadline with now by these functions only, so that all code agrees to the millisecond. `now` is
+ * always an argument: this library reads no clock.
  *
  * A key or member is alive at its deadline and expired one millisecond later. A deadline (msec) and
  * the first instant at which there is work (struct due_at) therefore differ:

@@ -1,6 +1,5 @@
-/* random: unpredictable 64-bit numbers from the kernel, buffered in a small pool. Only live
- * commands need them: an effect contains the result of a random choice, so that a replay repeats
- * the choice without random numbers. */
+/* random: unpredictable 64-bit numbers from the kernel, buffered in a small pool. A replay needs
+ * none: an effect contains the result of a random choice. */
 #pragma once
 
 #include <stddef.h>

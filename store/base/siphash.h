@@ -1,5 +1,5 @@
 /* siphash: SipHash-1-3 (Aumasson and Bernstein 2012), the keyed hash function of all hash tables.
- * The process has one key: set it with siphash_seed before the first table exists. */
+ * The process has one key. siphash_seed sets it; elements added before are no longer found. */
 #pragma once
 
 #include <stddef.h>
@@ -21,9 +21,9 @@ void siphash_128(const uint8_t key[16], const void *data, size_t len, uint64_t *
                  uint64_t *high);
 
 /* Remembers a hash, so that other code that is about to hash the same bytes need not compute it.
- * Until siphash_forget(), siphash() of the same address and length returns this hash without
- * reading the bytes, which must not change until then. `hash` must be siphash(data, len). The last
- * two hashes are remembered: a key's and a member's.
+ * Until siphash_forget(), or two more calls, siphash() of the same address and length returns this
+ * hash without reading the bytes, which must not change meanwhile. `hash` must be
+ * siphash(data, len).
  *
  * The memo is global, although it belongs to a request: dict.c, which hashes keys and members,
  * knows neither the call nor the transaction. Passing hashes there would add a parameter to each of

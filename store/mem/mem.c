@@ -102,18 +102,6 @@ static struct {
     void *blocks[FOREIGN_FEW];
 } foreign_recent[FOREIGN_RECENT_MAX / FOREIGN_STEP + 1];
 
-/* NULL if none of this size was freed lately. */
-static void *foreign_reuse(size_t size)
-{
-    /* Round up to the usable size that jemalloc would give: it has four sizes between two powers of
-     * two. With another allocator, whose sizes differ, fewer blocks are reused. */
-    size_t step = FOREIGN_STEP;
-    if (size > 8 * FOREIGN_STEP) step = (size_t)1 << (61 - __builtin_clzll(size - 1));
-    size_t usable = (size + step - 1) & ~(step - 1), class = usable / FOREIGN_STEP;
-    if (size == 0 || usable > FOREIGN_RECENT_MAX || foreign_recent[class].count == 0) return NULL;
-    return count_in(foreign_recent[class].blocks[--foreign_recent[class].count], usable);
-}
-
 /* --- blocks outside the pool --- */
 
 static void *large_resize(void *old, size_t size)
@@ -167,8 +155,19 @@ static void *pooled_new(size_t size)
 /* NULL: no memory. */
 static void *block_new(size_t size)
 {
-    void *p = foreign.resize != NULL ? foreign_reuse(size) : pooled_new(size);
-    return p != NULL ? p : large_resize(NULL, size);
+    if (foreign.resize == NULL) {
+        void *p = pooled_new(size);
+        return p != NULL ? p : large_resize(NULL, size);
+    }
+    /* Reuse a recent block. Round up to the usable size that jemalloc would give: it has four sizes
+     * between two powers of two. With another allocator, whose sizes differ, fewer blocks are
+     * reused. */
+    size_t step = FOREIGN_STEP;
+    if (size > 8 * FOREIGN_STEP) step = (size_t)1 << (61 - __builtin_clzll(size - 1));
+    size_t usable = (size + step - 1) & ~(step - 1), class = usable / FOREIGN_STEP;
+    if (size == 0 || usable > FOREIGN_RECENT_MAX || foreign_recent[class].count == 0)
+        return large_resize(NULL, size);
+    return count_in(foreign_recent[class].blocks[--foreign_recent[class].count], usable);
 }
 
 static void *block_move(void *old, size_t size)

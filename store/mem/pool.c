@@ -128,7 +128,7 @@ static void slab_put(struct slab *slab, unsigned state)
     if (recycled && !slab->recycles) flush_recent(slab->class);
 }
 
-/* Call when the slab has become empty. */
+/* Gives back a slab that has become empty. */
 static void slab_dissolve(struct slab *slab)
 {
     slab_put(slab, NOWHERE);

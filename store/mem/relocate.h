@@ -2,8 +2,9 @@
  * system (mem_sparse in mem.h). Only defragmentation uses it; store/sweep/defrag.h says what that
  * gains.
  *
- * Each owner of blocks defines a function `..._relocate`, which visits some of its blocks and
- * stores where to continue. Contents do not change, and no effect is recorded. */
+ * A structure whose blocks may move has a function `..._relocate`, which visits them. If they may
+ * be many, it visits some, and stores or returns where to continue. Contents do not change, and no
+ * effect is recorded. */
 #pragma once
 
 #include <stdbool.h>

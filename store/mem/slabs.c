@@ -207,7 +207,8 @@ static bool is_partial(unsigned state)
     return state >= 1 && state < STEP_SLABS;
 }
 
-/* Call after any change of `taken`, `backed` or `vacated`. */
+/* Updates the counts, the state and the ring, after `taken`, `backed` or `vacated` has changed;
+ * `had` slabs were taken before. */
 static void step_requeue(struct step *step, unsigned had)
 {
     unsigned old = step->state, new = state_of(step), has = count_bits(step->taken);

@@ -99,15 +99,6 @@ static inline uint32_t packed_size_of_head(struct packed_head head)
     return (uint32_t)head.member_at + head.member_len + head.value_len;
 }
 
-/* Reads the deadline, which is right before the member. */
-static inline msec packed_deadline_at(const char *p, struct packed_head head)
-{
-    uint64_t at;
-    if (!head.has_expiry) return NEVER;
-    memcpy(&at, p + head.member_at - sizeof(at), sizeof(at));
-    return (msec)le64toh(at);
-}
-
 /* Reads the record at offset < len; returns the next offset. */
 static inline uint32_t packed_get(const struct packed *packed, uint32_t offset,
                                   struct packed_record *record)
@@ -116,7 +107,12 @@ static inline uint32_t packed_get(const struct packed *packed, uint32_t offset,
     struct packed_head head = packed_head_at(p);
     record->member = bytes_of(p + head.member_at, head.member_len);
     record->value = bytes_of(p + head.member_at + head.member_len, head.value_len);
-    record->at = packed_deadline_at(p, head);
+    record->at = NEVER;
+    if (head.has_expiry) { /* the deadline is right before the member */
+        uint64_t at;
+        memcpy(&at, p + head.member_at - sizeof(at), sizeof(at));
+        record->at = (msec)le64toh(at);
+    }
     return offset + packed_size_of_head(head);
 }
 

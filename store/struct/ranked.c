@@ -13,6 +13,7 @@
 #include <math.h>
 
 #include "store/base/ensure.h"
+#include "store/base/prefetch.h"
 #include "store/struct/ranked_node.h"
 
 #define NOINLINE __attribute__((noinline))
@@ -122,10 +123,13 @@ static unsigned branch_for(const struct ranked_node *inner, const struct probe *
 /* Returns a child after prefetching all of it, because a search would wait for it line by line. */
 static inline struct ranked_node *enter(const struct ranked_node *inner, unsigned i)
 {
+    enum { LINE = 64 };
     struct ranked_node *child = ranked_node_child(inner, i);
-    ranked_node_prefetch(child, inner->height == 1
-                                    ? ranked_node_size(0, ranked_node_counts(inner)[i])
-                                    : ranked_node_size(1, RANKED_INNER_MAX));
+    size_t size = inner->height == 1 ? ranked_node_size(0, ranked_node_counts(inner)[i])
+                                     : ranked_node_size(1, RANKED_INNER_MAX);
+    for (size_t at = 0; at < size; at += LINE)
+        prefetch((const char *)child + at);
+    prefetch((const char *)child + size - 1);
     return child;
 }
 

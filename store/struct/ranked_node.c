@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "store/base/ensure.h"
+#include "store/base/prefetch.h"
 #include "store/mem/mem.h"
 
 /* --- items --- */

@@ -14,7 +14,6 @@
 #pragma once
 
 #include "store/base/pointer48.h"
-#include "store/base/prefetch.h"
 #include "store/struct/ranked_member.h"
 
 struct ranked_node {
@@ -165,15 +164,6 @@ struct ranked_node *ranked_node_fit(size_t *bytes, struct ranked_node *node, uns
 /* As ranked_node_fit, for child i; updates the parent's pointer. */
 struct ranked_node *ranked_node_fit_child(size_t *bytes, struct ranked_node *parent, unsigned i,
                                           unsigned count);
-
-/* Prefetches a node. */
-static inline void ranked_node_prefetch(const struct ranked_node *node, size_t size)
-{
-    enum { LINE = 64 };
-    for (size_t at = 0; at < size; at += LINE)
-        prefetch((const char *)node + at);
-    prefetch((const char *)node + size - 1);
-}
 
 /* ---- neighbours: children i and i + 1 of a parent -------------------------------------------- */
 

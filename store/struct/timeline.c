@@ -426,9 +426,13 @@ void timeline_cancel(struct timeline *tl, struct timeline_node *node)
     if (timeline_node_armed(node)) slot_remove(tl, node->leaf, slot_index(tl, node));
 }
 
-/* Prefetches the owner that the pop AHEAD pops later will touch. */
-static inline void prefetch_owners(const struct timeline *tl, const struct timeline_leaf *leaf)
+struct timeline_node *timeline_pop_due(struct timeline *tl, msec now)
 {
+    if (tl->count == 0) return NULL;
+    const struct timeline_leaf *leaf = timeline_leaf_of(tl, tl->first);
+    if (!instant_due(timeline_slot_at(leaf, 0), now)) return NULL;
+    struct timeline_node *node = timeline_slot_node(leaf, 0);
+    /* Prefetch the owner that the pop AHEAD pops later will touch. */
     if (leaf->node.total > AHEAD) {
         __builtin_prefetch(timeline_slot_node(leaf, AHEAD), 1);
     } else if (leaf->next != TIMELINE_NONE) {
@@ -436,15 +440,6 @@ static inline void prefetch_owners(const struct timeline *tl, const struct timel
         size_t i = AHEAD - leaf->node.total;
         if (i < next->node.total) __builtin_prefetch(timeline_slot_node(next, i), 1);
     }
-}
-
-struct timeline_node *timeline_pop_due(struct timeline *tl, msec now)
-{
-    if (tl->count == 0) return NULL;
-    const struct timeline_leaf *leaf = timeline_leaf_of(tl, tl->first);
-    if (!instant_due(timeline_slot_at(leaf, 0), now)) return NULL;
-    struct timeline_node *node = timeline_slot_node(leaf, 0);
-    prefetch_owners(tl, leaf);
     slot_remove(tl, tl->first, 0);
     return node;
 }
