@@ -2,6 +2,7 @@
 #include "store/trail/trail.h"
 
 #include "store/base/ensure.h"
+#include "store/base/siphash.h"
 #include "store/mem/mem.h"
 
 enum {
@@ -10,8 +11,13 @@ enum {
     BLOCK_HEAD = 64, /* of the allocator */
 };
 
+struct trail_record {
+    uint64_t hash, when, until, rest;
+};
+
 struct trail_slot {
     struct trail_author author;
+    uint64_t setter; /* identifies the name and the user; not 0 */
     uint16_t *owner; /* the session's number, or NULL if it has left */
     uint16_t number; /* in records; 0: none */
     msec since;      /* earlier records with this number are of another author */
@@ -124,6 +130,9 @@ uint16_t trail_add_author(struct trail *trail, uint16_t *owner, uint64_t id, str
     slot->author.id = id;
     copy_text(slot->author.name, sizeof(slot->author.name), name);
     copy_text(slot->author.user, sizeof(slot->author.user), user);
+    uint64_t of_name = siphash_anew(slot->author.name, strlen(slot->author.name));
+    slot->setter =
+        trail_member_hash(of_name, siphash_anew(slot->author.user, strlen(slot->author.user))) | 1;
     return *owner = slot->number;
 }
 
@@ -146,11 +155,26 @@ const struct trail_author *trail_author(const struct trail *trail, const struct 
 
 /* ---- records --------------------------------------------------------------------------------- */
 
+/* In a record: NEVER, or later than a record can say. */
+#define FAR            ((UINT64_C(1) << 48) - 1)
+#define UNKNOWN_PACKED ((FAR - 1) << 16) /* in a record: TRAIL_UNKNOWN */
+
+static uint64_t pack_instant(msec at, uint64_t low)
+{
+    uint64_t instant = (uint64_t)at < FAR ? (uint64_t)at : FAR;
+    return instant << 16 | low;
+}
+
+static struct trail_record *last_of(const struct trail *trail, uint64_t hash)
+{
+    return (struct trail_record *)((char *)trail->last + (hash & trail->last_mask));
+}
+
 static msec unpack_instant(uint64_t word)
 {
     uint64_t instant = word >> 16;
-    if (instant == TRAIL_UNKNOWN_PACKED >> 16) return TRAIL_UNKNOWN;
-    return instant == TRAIL_FAR ? NEVER : (msec)instant;
+    if (instant == UNKNOWN_PACKED >> 16) return TRAIL_UNKNOWN;
+    return instant == FAR ? NEVER : (msec)instant;
 }
 
 static enum trail_what what_of(const struct trail_record *record)
@@ -163,12 +187,12 @@ static struct trail_record pack(uint64_t hash, const struct trail_event *event)
     uint64_t low = (uint64_t)event->what | event->option << 5 | (uint64_t)event->by << 9;
     uint64_t rest = event->extra << 16 | event->command;
     if (event->what == TRAIL_SET && event->by != TRAIL_BY_POLICY)
-        rest = event->before == TRAIL_UNKNOWN ? TRAIL_UNKNOWN_PACKED | event->command
-                                              : trail_pack(event->before, event->command);
+        rest = event->before == TRAIL_UNKNOWN ? UNKNOWN_PACKED | event->command
+                                              : pack_instant(event->before, event->command);
     return (struct trail_record){
         .hash = hash,
-        .when = trail_pack(event->at, low),
-        .until = trail_pack(event->deadline, event->author),
+        .when = pack_instant(event->at, low),
+        .until = pack_instant(event->deadline, event->author),
         .rest = rest,
     };
 }
@@ -268,53 +292,73 @@ static msec deadline_after(const struct trail *trail, const struct trail_record 
     return deadline;
 }
 
+/* Identifies the name and user of a record's author; 0 if the author is not known. */
+static uint64_t setter_of(const struct trail *trail, const struct trail_record *record)
+{
+    uint16_t author = (uint16_t)record->until;
+    if (author == 0) return 0;
+    const struct trail_slot *slot = slot_of(trail, author);
+    bool is_known = author == slot->number && (msec)(record->when >> 16) >= slot->since;
+    return is_known ? slot->setter : 0;
+}
+
 /* Returns true if both records have the same setter. Connections with one name and one user, such
  * as those of a pool, are one setter. */
 static bool is_same_setter(const struct trail *trail, const struct trail_record *a,
                            const struct trail_record *b)
 {
     if ((uint16_t)(a->when ^ b->when) != 0 || (uint16_t)(a->rest ^ b->rest) != 0) return false;
-    struct trail_event one = unpack(a), other = unpack(b);
-    if (one.by == TRAIL_BY_POLICY) return one.extra == other.extra;
-    if (one.author == other.author) return true;
-    const struct trail_author *first = trail_author(trail, &one);
-    const struct trail_author *second = trail_author(trail, &other);
-    return first != NULL && second != NULL && strcmp(first->name, second->name) == 0 &&
-           strcmp(first->user, second->user) == 0;
+    if ((a->when >> 9 & 7) == TRAIL_BY_POLICY) return a->rest == b->rest;
+    if ((uint16_t)(a->until ^ b->until) == 0) return true;
+    uint64_t setter = setter_of(trail, a);
+    return setter != 0 && setter == setter_of(trail, b);
+}
+
+/* Puts a record that a deadline was set in the place of `last`. */
+static inline void replace(struct trail *trail, struct trail_record *last,
+                           const struct trail_record *record)
+{
+    if (last->hash != record->hash)
+        note_lost(trail, last);
+    else if (what_of(last) == TRAIL_SET &&
+             (last->when <= trail->changed_when || !is_same_setter(trail, last, record)))
+        push_weak(trail, last);
+    *last = *record;
 }
 
 void trail_set(struct trail *trail, uint64_t hash, unsigned db, const struct trail_event *event)
 {
-    struct trail_record *last = trail_last_of(trail, hash);
+    struct trail_record *last = last_of(trail, hash);
     struct trail_event next = *event;
-    bool is_own = last->hash == hash;
-    if (is_own && next.before == TRAIL_UNKNOWN) next.before = deadline_after(trail, last, db);
+    if (last->hash == hash && next.before == TRAIL_UNKNOWN)
+        next.before = deadline_after(trail, last, db);
     struct trail_record record = pack(hash, &next);
-    if (!is_own)
-        note_lost(trail, last);
-    else if (what_of(last) == TRAIL_SET &&
-             (last->when <= trail->changed_when || !is_same_setter(trail, last, &record)))
-        push_weak(trail, last);
-    *last = record;
+    replace(trail, last, &record);
 }
 
-void trail_set_again(struct trail *trail, uint64_t hash, unsigned db, msec now, msec at,
-                     uint32_t by)
+void trail_set_by(struct trail *trail, uint64_t hash, unsigned db, msec now, msec at, uint32_t by)
 {
-    const struct trail_event event = {
-        .what = TRAIL_SET,
-        .at = now,
-        .deadline = at,
-        .before = TRAIL_UNKNOWN,
-        .author = (uint16_t)(by >> 16),
-        .command = (uint16_t)by,
+    struct trail_record *last = last_of(trail, hash);
+    uint64_t before = UNKNOWN_PACKED;
+    if (last->hash == hash) {
+        before = last->until & ~(uint64_t)UINT16_MAX;
+        if (last->when <= trail->changed_when) {
+            msec deadline = deadline_after(trail, last, db);
+            before = deadline == TRAIL_UNKNOWN ? UNKNOWN_PACKED : pack_instant(deadline, 0);
+        }
+    }
+    struct trail_record record = {
+        .hash = hash,
+        .when = pack_instant(now, TRAIL_SET),
+        .until = pack_instant(at, by >> 16),
+        .rest = before | (uint16_t)by,
     };
-    trail_set(trail, hash, db, &event);
+    replace(trail, last, &record);
 }
 
 void trail_add(struct trail *trail, uint64_t hash, const struct trail_event *event)
 {
-    struct trail_record *last = trail_last_of(trail, hash);
+    struct trail_record *last = last_of(trail, hash);
     struct trail_record record = pack(hash, event);
     void (*add)(struct trail *, const struct trail_record *) =
         trail_is_end(event->what) ? push : push_weak;
@@ -368,7 +412,7 @@ void trail_add_whole(struct trail *trail, unsigned db, const struct trail_event 
         trail->whole_count--;
         memmove(&wholes[i], &wholes[i + 1], (trail->whole_count - i) * sizeof(*wholes));
     }
-    trail->changed_when = trail_pack(event->at, UINT16_MAX);
+    trail->changed_when = pack_instant(event->at, UINT16_MAX);
 }
 
 void trail_replaced(struct trail *trail, msec now)
@@ -395,7 +439,7 @@ static size_t insert(struct trail_event *events, size_t count, const struct trai
 size_t trail_find(const struct trail *trail, uint64_t hash, unsigned db, struct trail_event *events,
                   msec *since, bool *shared)
 {
-    const struct trail_record *last = trail_last_of(trail, hash);
+    const struct trail_record *last = last_of(trail, hash);
     size_t ring = ring_of(trail, hash), count = 0;
     uint8_t head = trail->heads[ring];
     *shared = false;
@@ -432,7 +476,7 @@ enum trail_what trail_end_of(const struct trail *trail, uint64_t hash, unsigned 
 {
     size_t ring = ring_of(trail, hash);
     uint8_t head = trail->heads[ring];
-    const struct trail_record *newest = trail_last_of(trail, hash);
+    const struct trail_record *newest = last_of(trail, hash);
     /* A deadline in `last` was set after everything in the ring. */
     bool is_last = newest->hash == hash && what_of(newest) == TRAIL_SET;
     if (!is_last) newest = NULL;

@@ -119,10 +119,7 @@ struct trail_author {
     char user[TRAIL_USER_MAX + 1];
 };
 
-struct trail_record {
-    uint64_t hash, when, until, rest;
-};
-
+struct trail_record;
 struct trail_slot;
 struct trail_whole;
 
@@ -186,6 +183,9 @@ const struct trail_author *trail_author(const struct trail *trail, const struct 
 /* Records that a deadline was set. If the event's deadline before is TRAIL_UNKNOWN, looks it up in
  * the trail. O(1) */
 void trail_set(struct trail *trail, uint64_t hash, unsigned db, const struct trail_event *event);
+/* As trail_set for a command, but faster. `by` is the author, which must not be 0, in the high
+ * half, and the command in the low half. O(1) */
+void trail_set_by(struct trail *trail, uint64_t hash, unsigned db, msec now, msec at, uint32_t by);
 /* Records anything else about one name. O(1) */
 void trail_add(struct trail *trail, uint64_t hash, const struct trail_event *event);
 /* Records an event that leaves the name and its deadline unchanged. If the newest record of the
@@ -207,49 +207,3 @@ size_t trail_find(const struct trail *trail, uint64_t hash, unsigned db, struct 
 /* Returns what ended a name that is missing, or TRAIL_NONE if that is not known. A key whose last
  * member expired counts as TRAIL_EXPIRED. O(1) */
 enum trail_what trail_end_of(const struct trail *trail, uint64_t hash, unsigned db);
-
-/* ---- the fast way, for deadlines of keys that a client sets ---- */
-
-/* In a record: NEVER, or later than a record can say. */
-#define TRAIL_FAR ((UINT64_C(1) << 48) - 1)
-
-static inline uint64_t trail_pack(msec at, uint64_t low)
-{
-    uint64_t instant = (uint64_t)at < TRAIL_FAR ? (uint64_t)at : TRAIL_FAR;
-    return instant << 16 | low;
-}
-
-static inline struct trail_record *trail_last_of(const struct trail *trail, uint64_t hash)
-{
-    return (struct trail_record *)((char *)trail->last + (hash & trail->last_mask));
-}
-
-#define TRAIL_UNKNOWN_PACKED ((TRAIL_FAR - 1) << 16) /* in a record: TRAIL_UNKNOWN */
-
-/* As trail_set with TRAIL_SET by TRAIL_BY_COMMAND. `by` is the author, which must not be 0, in the
- * high half, and the command in the low half. */
-void trail_set_again(struct trail *trail, uint64_t hash, unsigned db, msec now, msec at,
-                     uint32_t by);
-static inline void trail_set_by(struct trail *trail, uint64_t hash, unsigned db, msec now, msec at,
-                                uint32_t by)
-{
-    struct trail_record *last = trail_last_of(trail, hash);
-    uint64_t before = TRAIL_UNKNOWN_PACKED;
-    if (last->hash != 0 && last->hash != hash) {
-        trail_set_again(trail, hash, db, now, at, by);
-        return;
-    }
-    if (last->hash == hash) {
-        /* Most often the same client refreshes the deadline by the same command. */
-        uint64_t differs = (last->when ^ TRAIL_SET) | (last->until ^ by >> 16) | (last->rest ^ by);
-        if ((uint16_t)differs != 0 || last->when <= trail->changed_when) {
-            trail_set_again(trail, hash, db, now, at, by);
-            return;
-        }
-        before = last->until ^ by >> 16;
-    }
-    last->hash = hash;
-    last->when = (uint64_t)now << 16 | TRAIL_SET;
-    last->until = trail_pack(at, by >> 16);
-    last->rest = before | (uint16_t)by;
-}
