@@ -302,8 +302,8 @@ PLANTS = {
     "a claim does not update its time": (
         "Streams",
         ("server/cmd/stream/stream_delivery.c",
-         "    pending->consumer = delivery->consumer;\n    pending->at = call->txn->now;",
-         "    pending->consumer = delivery->consumer;"),
+         "        pending.consumer = delivery->consumer;\n        pending.at = call->txn->now;",
+         "        pending.consumer = delivery->consumer;"),
     ),
     "a rewrite forgets who has a pending entry": (
         "Streams rewrite",
