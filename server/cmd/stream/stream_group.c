@@ -9,11 +9,6 @@ struct group_options {
     int64_t read; /* ENTRIESREAD, or GROUP_READ_UNKNOWN */
 };
 
-static bool refuse_xgroup(struct call *call)
-{
-    return failf(call, ERR_SUBCOMMAND_OR_ARITY, arg_width(call, 1), call->argv[1].data, "XGROUP");
-}
-
 /* Parses [MKSTREAM] [ENTRIESREAD n] from argument 5 on. Only CREATE accepts MKSTREAM. */
 static bool parse_options(struct call *call, bool creates, struct group_options *options)
 {
@@ -26,7 +21,7 @@ static bool parse_options(struct call *call, bool creates, struct group_options 
             if (options->read >= GROUP_READ_UNKNOWN) continue;
             return fail(call, ERR_ENTRIESREAD);
         } else {
-            return refuse_xgroup(call);
+            return !fail_subcommand_if(call, true);
         }
     }
     return true;
@@ -67,10 +62,7 @@ static void cmd_xgroup_create(struct call *call)
     if (!parse_options(call, true, &options)) return;
     if (!options.make_stream && !find_target(call, &target)) return;
     if (options.make_stream && !find_typed(call, 2, TYPE_STREAM, &target.entry)) return;
-    if (call->argc > CREATE_ARGS_MAX) {
-        refuse_xgroup(call);
-        return;
-    }
+    if (fail_subcommand_if(call, call->argc > CREATE_ARGS_MAX)) return;
     position = (struct group_position){ last_id(target.entry), options.read };
     if (!arg_is(call, 4, "$") && !arg_stream_id(call, 4, 0, &position.last)) return;
     struct entry *entry = entry_or_new(call, 2, target.entry, TYPE_STREAM);
@@ -88,10 +80,8 @@ static void cmd_xgroup_setid(struct call *call)
     struct group_position position;
     if (!parse_options(call, false, &options)) return;
     if (!need_target(call, &target)) return;
-    if (call->argc != SETID_ARGS && call->argc != SETID_ARGS_MAX) {
-        refuse_xgroup(call);
-        return;
-    }
+    bool fits = call->argc == SETID_ARGS || call->argc == SETID_ARGS_MAX;
+    if (fail_subcommand_if(call, !fits)) return;
     position = (struct group_position){ last_id(target.entry), options.read };
     if (!arg_is(call, 4, "$") && !arg_stream_id_or_end(call, 4, &position.last)) return;
     txn_group_set_position(call->txn, target.entry, target.group, &position, EVENT_XGROUP_SETID);

@@ -162,10 +162,8 @@ static void cmd_xinfo_stream(struct call *call)
     if (stream == NULL) return;
     bool full = call->argc > 3 && arg_is(call, 3, "FULL");
     bool counted = call->argc == FULL_COUNT_ARGS && arg_is(call, 4, "COUNT");
-    if (call->argc > 3 && !(full && (call->argc == FULL_ARGS || counted))) {
-        failf(call, ERR_SUBCOMMAND_OR_ARITY, arg_width(call, 1), call->argv[1].data, "XINFO");
-        return;
-    }
+    bool fits = call->argc == 3 || (full && (call->argc == FULL_ARGS || counted));
+    if (fail_subcommand_if(call, !fits)) return;
     if (counted && !arg_int64(call, 5, &limit)) return;
     if (limit < 0) limit = FULL_LIMIT;
     if (full) {
