@@ -6,8 +6,6 @@
 #include "store/policy/policy_words.h"
 #include "store/tokens.h"
 
-/* ---- fields ---------------------------------------------------------------------------------- */
-
 static void set_number(struct effect *effect, const struct word *word, int64_t number)
 {
     void *field = field_in(effect, word);

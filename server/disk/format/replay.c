@@ -146,7 +146,7 @@ static bool take_effect(void *ctx, const struct effect *effect)
     return true;
 }
 
-/* ---- one command ----------------------------------------------------------------------------- */
+/* ---- commands -------------------------------------------------------------------------------- */
 
 static bool read_effects(struct replay *replay)
 {
@@ -165,8 +165,6 @@ static bool read_effects(struct replay *replay)
              "'%s' with %d arguments is not a journal command", shown, request->argc - 1);
     return false;
 }
-
-/* ---- several commands ------------------------------------------------------------------------ */
 
 /* Reads a line that begins with #. Returns false for a mark that does not agree with the manifest
  * or with the segment before. */

@@ -41,8 +41,6 @@ struct reading {
     bool is_ahead; /* a thread may read ahead what follows */
 };
 
-/* ---- errors ---------------------------------------------------------------------------------- */
-
 /* Ends the replay with this result and reason. Returns false, which the caller returns as well. */
 __attribute__((format(printf, 4, 5))) static bool
 stop_reading(struct reading *in, enum replay_end end, uint64_t bad, const char *format, ...)

@@ -231,7 +231,7 @@ static bool end_key(void *ctx)
     return true;
 }
 
-/* ---- an RDB's bytes -------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static ssize_t read_rdb_bytes(void *ctx, void *to, size_t size)
 {
@@ -290,8 +290,6 @@ void import_show_versions(char *to, size_t size)
 {
     rdb_versions(to, size);
 }
-
-/* ---- a file ---------------------------------------------------------------------------------- */
 
 static bool import_open(struct import *import, int fd)
 {
