@@ -1,4 +1,4 @@
-/* siphash: SipHash-1-3 (Aumasson and Bernstein 2012), the keyed hash function of all hash tables.
+/* siphash: SipHash-1-3 (Aumasson and Bernstein 2012), the keyed hash function of dicts and digests.
  * The process has one key. siphash_seed sets it; elements added before are no longer found. */
 #pragma once
 
