@@ -153,27 +153,6 @@ static bool load_segment(struct load *load, const char *path, bool is_last)
     return !load->cuts_torn_end || cut_torn_end(load, path, file->good, file->size);
 }
 
-/* Checks whether an imported file ends as it may: as in Redis, only the last one may be torn. */
-static bool check_import_end(struct load *load, const char *path, bool is_last,
-                             const struct import *import)
-{
-    if (!import->torn) return true;
-    if (!is_last)
-        return fail_load(load,
-                         "%s is damaged: it ends at byte %" PRIu64 " within a command, and the "
-                         "append-only file continues in another file",
-                         path, import->good);
-    if (!load->w->conf->aof_load_truncated)
-        return fail_load(load,
-                         "%s is torn at byte %" PRIu64
-                         ", and aof-load-truncated is no. Set it to yes "
-                         "to import the data before that byte",
-                         path, import->good);
-    log_line(LOG_WARNING, "%s is torn at byte %" PRIu64 ": its last %" PRIu64 " bytes are ignored",
-             path, import->good, import->torn_size);
-    return true;
-}
-
 static bool import_redis_file(struct load *load, const char *path, bool is_last)
 {
     struct import *import = mem_zalloc(sizeof(*import));
@@ -193,8 +172,21 @@ static bool import_redis_file(struct load *load, const char *path, bool is_last)
                  import->kinds[i].name, import->kinds[i].first_key);
     if (!good)
         fail_load(load, "%s can't be imported: %s", path, import->why);
-    else
-        good = check_import_end(load, path, is_last, import);
+    else if (import->torn && !is_last) /* as in Redis, only the last file may be torn */
+        good = fail_load(load,
+                         "%s is damaged: it ends at byte %" PRIu64 " within a command, and the "
+                         "append-only file continues in another file",
+                         path, import->good);
+    else if (import->torn && !load->w->conf->aof_load_truncated)
+        good =
+            fail_load(load,
+                      "%s is torn at byte %" PRIu64 ", and aof-load-truncated is no. Set it to yes "
+                      "to import the data before that byte",
+                      path, import->good);
+    else if (import->torn)
+        log_line(LOG_WARNING,
+                 "%s is torn at byte %" PRIu64 ": its last %" PRIu64 " bytes are ignored", path,
+                 import->good, import->torn_size);
     if (good)
         log_line(LOG_NOTICE, "Imported %s: %" PRIu64 " key%s, %" PRIu64 " command%s", path,
                  import->keys, log_plural(import->keys), import->commands,

@@ -55,7 +55,7 @@ void effect_reader_init(struct effect_reader *reader)
     for (unsigned i = 0; i < FORMS; i++) {
         const struct effect_form *form = form_at(i);
         /* Forms with the same name but different subcommands are adjacent. Only the first of them
-         * is in the hash table; find_subcommand finds the others. */
+         * is in the hash table; read_command finds the others. */
         bool is_first = i < 2 || !bytes_equal(form_at(i - 2)->name, form->name);
         if (form->name.len == 0 || !is_first) continue;
         add_name(reader, form->name, i);
@@ -85,27 +85,21 @@ static bool find_form(struct effect_reader *reader, struct bytes name)
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-/* If the form begins with a literal, which is a subcommand, finds the form with the same name whose
- * subcommand is the next word. Returns false if there is no such form. */
-static bool find_subcommand(const struct cursor *cursor, unsigned *index)
-{
-    struct bytes name = form_at(*index)->name;
-    do {
-        const struct words *head = &form_at(*index)->head;
-        if (head->count == 0 || head->at[0].type != WORD_LITERAL) return true;
-        struct cursor ahead = *cursor;
-        if (take_words(&ahead, &(struct words){ head->at, 1 }, NULL)) return true;
-        *index += 2;
-    } while (*index < FORMS && bytes_equal(form_at(*index)->name, name));
-    return false;
-}
-
 static bool read_command(struct cursor *cursor, struct effect_reader *reader,
                          bool (*visit)(void *ctx, const struct effect *effect), void *ctx)
 {
     unsigned index = reader->last;
-    if (!find_subcommand(cursor, &index)) return false;
     const struct effect_form *form = form_at(index);
+    struct bytes name = form->name;
+    /* A literal at the beginning is a subcommand: find the form with the same name whose subcommand
+     * is the next word. */
+    while (form->head.count > 0 && form->head.at[0].type == WORD_LITERAL) {
+        struct cursor ahead = *cursor;
+        if (take_words(&ahead, &(struct words){ form->head.at, 1 }, NULL)) break;
+        index += 2;
+        if (index >= FORMS || !bytes_equal(form_at(index)->name, name)) return false;
+        form = form_at(index);
+    }
     struct effect effect = { .kind = index / 2, .db = reader->db, .at = NEVER };
     if (!take_words(cursor, &form->head, &effect)) return false;
     if (form->tail.count > 0) {

@@ -71,32 +71,25 @@ static uint64_t scaled(double value, unsigned decimals)
                       : (uint64_t)((product + ((wide)1 << (shift - 1))) >> shift);
 }
 
-/* Prints a number that has at most 9 decimals; returns false for others. Finds the decimals by
- * trial. Why one division proves the result: the quotient of two exactly represented integers is
- * rounded once, just as strtod rounds (Clinger, "How to Read Floating Point Numbers Accurately",
- * 1990), so if it equals the value, the text reads back as the value. */
-static bool print_few_decimals(char *to, double value, size_t *len)
-{
-    for (unsigned decimals = 3; decimals <= 9; decimals += 3) {
-        double power = (double)powers_of_ten[decimals], shifted = value * power;
-        if (shifted >= EXACT_INTEGER) return false;
-        uint64_t digits = (uint64_t)(shifted + 0.5);
-        if (digits == 0 || (double)digits / power != value) continue;
-        *len = print_fixed(to, digits, decimals);
-        return true;
-    }
-    return false;
-}
-
 size_t score_print(char *to, double score)
 {
     double size = fabs(score);
     if (!(size >= SMALLEST && size < EXACT_INTEGER)) return number_print_double(to, score);
     int64_t whole = (int64_t)score;
     if ((double)whole == score) return number_print_int64(to, whole);
-    size_t sign = score < 0, len;
+    size_t sign = score < 0;
     *to = '-';
-    if (print_few_decimals(to + sign, size, &len)) return sign + len;
+    /* Try whether at most 9 decimals are enough. Why one division proves the result: the quotient
+     * of two exactly represented integers is rounded once, just as strtod rounds (Clinger, "How to
+     * Read Floating Point Numbers Accurately", 1990), so if it equals the score, the text reads
+     * back as the score. */
+    for (unsigned few = 3; few <= 9; few += 3) {
+        double power = (double)powers_of_ten[few], scaled_up = size * power;
+        if (scaled_up >= EXACT_INTEGER) break;
+        uint64_t rounded = (uint64_t)(scaled_up + 0.5);
+        if (rounded > 0 && (double)rounded / power == size)
+            return sign + print_fixed(to + sign, rounded, few);
+    }
 
     unsigned decimals = 1;
     double shifted = size;

@@ -152,20 +152,6 @@ static void sum_bytes(struct search *search, const char *data, size_t len)
     search->summed += len;
 }
 
-/* If a line with this checksum at the offset search->summed ends a good record, returns the offset
- * at which the record begins, otherwise 0. */
-static uint64_t start_of_good_record(const struct search *search, uint32_t sum)
-{
-    unsigned kept = search->count < CANDIDATES ? search->count : CANDIDATES;
-    for (unsigned i = 0; i < kept; i++)
-        if (search->sums[i] == sum) return search->ends[i];
-    for (unsigned i = 0; i < search->seed_count; i++) {
-        const struct seed *seed = &search->seeds[i];
-        if (search->summed > seed->end && seed->sum == sum) return seed->end;
-    }
-    return 0;
-}
-
 /* Searches data, which follows the bytes summed so far, for checksum lines, and adds it to the
  * sums. Leaves out an end that may be an incomplete line. Returns how many bytes were added. */
 static size_t search_bytes(struct search *search, const char *data, size_t len)
@@ -179,7 +165,14 @@ static size_t search_bytes(struct search *search, const char *data, size_t len)
         if (len - at < RECORD_SUM_LINE || !record_parse_sum(hash, &sum)) continue;
         sum_bytes(search, data + done, at - done);
         done = at;
-        uint64_t start = start_of_good_record(search, sum), end = search->summed + RECORD_SUM_LINE;
+        /* If the line ends a good record, `start` is the offset at which that record begins. */
+        uint64_t start = 0, end = search->summed + RECORD_SUM_LINE;
+        unsigned kept = search->count < CANDIDATES ? search->count : CANDIDATES;
+        for (unsigned i = 0; i < kept && start == 0; i++)
+            if (search->sums[i] == sum) start = search->ends[i];
+        for (unsigned i = 0; i < search->seed_count && start == 0; i++)
+            if (search->summed > search->seeds[i].end && search->seeds[i].sum == sum)
+                start = search->seeds[i].end;
         if (search->found == 0) search->found = start;
         if (start > 0) search->found_end = end;
         if (search->found_apart == 0 && start >= search->unfinished_to) search->found_apart = start;
