@@ -142,21 +142,23 @@ static void ask(struct call *call, struct question *question)
     long_queries_ask(context->queries, call->session, &kind, question);
 }
 
-static void cluster_reply_keyslot(struct call *call)
+static void cmd_keyslot(struct call *call)
 {
-    resp_integer(call->out, slot_of(call->argv[2]));
+    if (!is_off(call)) resp_integer(call->out, slot_of(call->argv[2]));
 }
 
-static void cluster_reply_count(struct call *call)
+static void cmd_count(struct call *call)
 {
+    if (is_off(call)) return;
     int64_t slot;
     if (!arg_int64(call, 2, &slot)) return;
     if (fail_if(call, slot < 0 || slot >= SLOTS, ERR_SLOT)) return;
     ask(call, question_new(call, (int)slot, SIZE_MAX));
 }
 
-static void cluster_reply_keys(struct call *call)
+static void cmd_keys(struct call *call)
 {
+    if (is_off(call)) return;
     int64_t slot, most;
     if (!arg_int64(call, 2, &slot) || !arg_int64(call, 3, &most)) return;
     if (fail_if(call, slot < 0 || slot >= SLOTS || most < 0, ERR_SLOT_OR_COUNT)) return;
@@ -214,8 +216,9 @@ static void reply_pair(struct call *call, const char *name, const char *value)
     resp_bulk_text(call->out, value);
 }
 
-static void cluster_reply_slots(struct call *call)
+static void cmd_slots(struct call *call)
 {
+    if (is_off(call)) return;
     const struct admin_parts *context = call->context;
     enum conf_endpoint type = (enum conf_endpoint)context->conf->cluster_endpoint;
     struct node node = describe(call);
@@ -245,8 +248,9 @@ static void reply_port(struct call *call, const char *name, int64_t port)
     if (port != 0) reply_named_integer(call, name, port);
 }
 
-static void cluster_reply_shards(struct call *call)
+static void cmd_shards(struct call *call)
 {
+    if (is_off(call)) return;
     const struct admin_parts *context = call->context;
     struct node node = describe(call);
     bool has_name = node.name[0] != '\0';
@@ -275,8 +279,9 @@ static void cluster_reply_shards(struct call *call)
     reply_pair(call, "health", context->engine->loading ? "loading" : "online");
 }
 
-static void cluster_reply_nodes(struct call *call)
+static void cmd_nodes(struct call *call)
 {
+    if (is_off(call)) return;
     struct node node = describe(call);
     char text[TEXT_MAX];
     /* The bus port is computed as in Redis; nothing listens on it. */
@@ -288,8 +293,9 @@ static void cluster_reply_nodes(struct call *call)
     resp_verbatim(call->out, "txt", text, (size_t)len);
 }
 
-static void cluster_reply_info(struct call *call)
+static void cmd_info(struct call *call)
 {
+    if (is_off(call)) return;
     static const char text[] = "cluster_state:ok\r\n"
                                "cluster_slots_assigned:16384\r\n"
                                "cluster_slots_ok:16384\r\n"
@@ -306,20 +312,6 @@ static void cluster_reply_info(struct call *call)
 }
 
 /* ---- the rows -------------------------------------------------------------------------------- */
-
-#define WHEN_ON(name, reply)                                                                       \
-    static void name(struct call *call)                                                            \
-    {                                                                                              \
-        if (!is_off(call)) reply(call);                                                            \
-    }
-
-WHEN_ON(cmd_slots, cluster_reply_slots)
-WHEN_ON(cmd_shards, cluster_reply_shards)
-WHEN_ON(cmd_nodes, cluster_reply_nodes)
-WHEN_ON(cmd_info, cluster_reply_info)
-WHEN_ON(cmd_keyslot, cluster_reply_keyslot)
-WHEN_ON(cmd_count, cluster_reply_count)
-WHEN_ON(cmd_keys, cluster_reply_keys)
 
 static void cmd_myid(struct call *call)
 {
