@@ -164,7 +164,7 @@ static void rewrite_option(struct rewriting *all, const struct conf_option *opti
         conf_bits_add(&all->done, same);
         return;
     }
-    /* These cannot have changed while the daemon runs. */
+    /* Lines about policies and renames cannot have changed while the daemon runs. */
     if (option->type == CONF_LINES) {
         copy_line(all->to, line, len);
         return;

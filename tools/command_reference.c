@@ -31,7 +31,7 @@ static void print_cell(FILE *to, const char *text)
 static const struct page {
     const char *file, *title;
     const char *group; /* of the rows */
-    const char *name;  /* with this name alone, whatever the group; NULL: all others */
+    const char *name;  /* only this command of the group; NULL for all others of it */
     const char *intro;
 } pages[] = {
     { "keys.md", "Keys", "generic", NULL,

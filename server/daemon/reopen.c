@@ -157,8 +157,8 @@ bool reopen_try(void *ctx, const struct conf_option *const *set, size_t count,
         }
     }
 
-    /* After all other options that may be refused: another size of why-memory empties the record of
-     * EXPIRY WHY, and restoring the option would not bring the record back. */
+    /* After all options that may be refused, except dir: another size of why-memory empties the
+     * record of EXPIRY WHY, and restoring the option would not bring the record back. */
     option = first_of(&attempt, of_trail);
     if (option != NULL && !author_configure(&parts->engine))
         return fail_attempt(&attempt, option, "not enough memory for a record of this size");

@@ -50,13 +50,13 @@ struct pinger {
     struct link link;
     struct samples sent; /* send times in order */
     size_t answered;
-    int64_t next, pace_usec; /* pace 0: wait for the reply to the last one */
+    int64_t next, pace_usec; /* with a pace of 0, each PING waits for the last reply */
 };
 
 struct figures {
     struct samples late, quiet_pings, pings;
     long long early, overdue_max;
-    int64_t gone_usec, memory_usec; /* since the last deadline; -1: never */
+    int64_t gone_usec, memory_usec; /* since the last deadline; -1 if it never came */
     double memory_base, memory_full, expired_before;
 };
 

@@ -32,7 +32,7 @@ struct phase {
     const char *name;
     const char *text;
     unsigned pipeline, connections;
-    uint64_t requests; /* 0: plan.requests or plan.seconds */
+    uint64_t requests; /* 0 to use plan.requests or plan.seconds */
     bool in_turn;
 };
 

@@ -51,7 +51,7 @@ struct figures {
     struct samples late, quiet_pings, pings;
     double cpu_seconds;
     long long looks, overdue_sum, overdue_max;
-    int64_t memory_after_usec;       /* from the deadline until memory was back; -1: never */
+    int64_t memory_after_usec; /* from the deadline until memory was back; -1 if it never was */
     double memory_full, memory_left; /* above the base */
 };
 

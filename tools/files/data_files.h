@@ -25,8 +25,8 @@ struct data_file {
     bool is_last;    /* no file continues it, so a torn end is not damage */
     bool is_kept;    /* history that journal-keep keeps; a start does not load it without until */
     bool is_anew;    /* a base that does not continue the files before it */
-    uint64_t synced; /* bytes of a journal that were synced, as its manifest says; 0: unknown */
-    uint32_t id;     /* of a journal, as its manifest says; 0: unknown */
+    uint64_t synced; /* bytes of a journal that were synced, as its manifest says; 0 if unknown */
+    uint32_t id;     /* of a journal, as its manifest says; 0 if unknown */
     char *why;       /* why it can't be read or is a bad manifest; else NULL */
 };
 

@@ -22,9 +22,6 @@ void info_expired(struct report *report)
     REPORT_ROWS(report, rows);
 }
 
-/* Expired keys are counted only up to this number, to bound the time. */
-enum { OVERDUE_MOST = 10000 };
-
 void info_expiry(struct report *report)
 {
     const struct store *store = report->context->engine->store;

@@ -3,8 +3,6 @@
 
 #include "server/replica/replication.h"
 
-enum { OVERDUE_MOST = 10000 };
-
 /* What came in, and what has expired and was evicted. */
 static void write_traffic_and_expiry(struct report *report)
 {
