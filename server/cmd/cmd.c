@@ -43,8 +43,6 @@ void cmd_add_all(struct commands *commands, const int64_t *longest_string)
         &dehydrator_claim_commands,
         &dehydrator_look_commands,
         &dehydrator_token_commands,
-        &dehydrator_pause_commands,
-        &dehydrator_cron_commands,
         &lease_commands,
         &window_commands,
         &lcs_commands,

@@ -23,8 +23,10 @@
 #include "store/txn/apply.h"
 
 static const struct command_group *const dehydrator_groups[] = {
-    &dehydrator_commands,      &dehydrator_due_commands,   &dehydrator_claim_commands,
-    &dehydrator_look_commands, &dehydrator_pause_commands, &dehydrator_cron_commands,
+    &dehydrator_commands,
+    &dehydrator_due_commands,
+    &dehydrator_claim_commands,
+    &dehydrator_look_commands,
 };
 
 static const struct command_group *const collection_groups[] = {

@@ -36,23 +36,6 @@ static bool find_deadline(const struct entry *entry, struct bytes member, msec *
 enum condition { ALWAYS, NX, XX, GT, LT };
 static const char *const conditions[] = { "NX", "XX", "GT", "LT" };
 
-static int expire_one(struct call *call, struct entry *entry, struct bytes member, msec at,
-                      enum condition when)
-{
-    msec old;
-    bool holds = true;
-    if (!find_deadline(entry, member, &old)) return NO_MEMBER;
-    switch (when) { /* NEVER is the latest instant, so a missing deadline compares as infinite */
-    case ALWAYS: break;
-    case NX: holds = old == NEVER; break;
-    case XX: holds = old != NEVER; break;
-    case GT: holds = at > old; break;
-    case LT: holds = at < old; break;
-    }
-    if (!holds) return NOT_MET;
-    return txn_member_expire(call->txn, entry, member, at) == MEMBER_REMOVED ? REMOVED : DONE;
-}
-
 static enum condition condition_at(const struct call *call, int i)
 {
     return (enum condition)(1 + arg_word(call, i, conditions, LT));
@@ -78,8 +61,22 @@ static void expire_members(struct call *call)
 
     int end = after != ALWAYS ? last : call->argc;
     resp_array(call->out, (size_t)(end - first));
-    for (int i = first; i < end; i++)
-        resp_integer(call->out, expire_one(call, entry, call->argv[i], at, when));
+    for (int i = first; i < end; i++) {
+        msec old = NEVER;
+        bool exists = find_deadline(entry, call->argv[i], &old), holds = true;
+        switch (when) { /* NEVER is the latest instant: a missing deadline compares as infinite */
+        case ALWAYS: break;
+        case NX: holds = old == NEVER; break;
+        case XX: holds = old != NEVER; break;
+        case GT: holds = at > old; break;
+        case LT: holds = at < old; break;
+        }
+        int reply = !exists ? NO_MEMBER : !holds ? NOT_MET : DONE;
+        if (reply == DONE &&
+            txn_member_expire(call->txn, entry, call->argv[i], at) == MEMBER_REMOVED)
+            reply = REMOVED;
+        resp_integer(call->out, reply);
+    }
 }
 
 enum {

@@ -5,10 +5,24 @@
 #include "server/cmd/member/member.h"
 #include "server/cmd/member/member_args.h"
 
-static void expire_member(struct call *call, enum ttl_unit unit)
+/* EXPIREMEMBER, EXPIREMEMBERAT and PEXPIREMEMBERAT: the variant is the unit, which EXPIREMEMBER can
+ * change by an argument. */
+static void cmd_expiremember(struct call *call)
 {
+    enum { DELAY = 3, UNIT };
+    enum ttl_unit unit = (enum ttl_unit)call_variant(call);
+    int64_t delay;
     msec at;
-    if (!arg_deadline(call, 3, unit, false, &at)) return;
+    if (call->argc > UNIT + 1) {
+        fail_named(call, ERR_ARITY);
+        return;
+    }
+    if (!arg_int64(call, DELAY, &delay)) return;
+    if (arg_is(call, UNIT, "ms")) unit = TTL_MSEC;
+    if (fail_if(call, call->argc > UNIT && unit != TTL_MSEC && !arg_is(call, UNIT, "s"),
+                ERR_MEMBER_UNIT))
+        return;
+    if (!arg_deadline(call, DELAY, unit, false, &at)) return;
     /* An instant before 1970 is refused. A negative span that ends later is accepted, and the
      * member expires at once. */
     if (at < 0 || at > member_deadline_max(call)) {
@@ -20,33 +34,6 @@ static void expire_member(struct call *call, enum ttl_unit unit)
         return;
     resp_integer(call->out, entry != NULL && txn_member_expire(call->txn, entry, call->argv[2],
                                                                at) != MEMBER_MISSING);
-}
-
-static void cmd_expiremember(struct call *call)
-{
-    enum { DELAY = 3, UNIT };
-    int64_t delay;
-    if (call->argc > UNIT + 1) {
-        fail_named(call, ERR_ARITY);
-        return;
-    }
-    if (!arg_int64(call, DELAY, &delay)) return;
-    if (call->argc == UNIT || arg_is(call, UNIT, "s"))
-        expire_member(call, TTL_SECONDS);
-    else if (arg_is(call, UNIT, "ms"))
-        expire_member(call, TTL_MSEC);
-    else
-        fail(call, ERR_MEMBER_UNIT);
-}
-
-static void cmd_expirememberat(struct call *call)
-{
-    expire_member(call, TTL_UNIX_SECONDS);
-}
-
-static void cmd_pexpirememberat(struct call *call)
-{
-    expire_member(call, TTL_UNIX_MSEC);
 }
 
 static bool has_fields(struct call *call, const struct entry *entry)
@@ -95,7 +82,8 @@ static void cmd_fieldttl(struct call *call)
     "O(M*log(N)) where M is the number of members given and N the number that have a deadline."
 
 static const struct command rows[] = {
-    ROW("EXPIREMEMBER", cmd_expiremember, -4, WRITE | GROWS | FAST, ROW_COMMON, .origin = "KeyDB",
+    ROW("EXPIREMEMBER", cmd_expiremember, -4, WRITE | GROWS | FAST, .variant = TTL_SECONDS,
+        ROW_COMMON, .origin = "KeyDB",
         .replies =
             REPLIES("integer: 1 if the deadline was set, 0 if there is no such key or member"),
         .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE, ERR_MEMBER_UNIT),
@@ -103,16 +91,16 @@ static const struct command rows[] = {
         .summary =
             "Sets the time to live of a member of a set, hash or sorted set, in seconds (unit "
             "s) or milliseconds (ms)."),
-    ROW("EXPIREMEMBERAT", cmd_expirememberat, 4, WRITE | GROWS | FAST, ROW_COMMON,
-        .origin = "KeyDB",
+    ROW("EXPIREMEMBERAT", cmd_expiremember, 4, WRITE | GROWS | FAST, .variant = TTL_UNIX_SECONDS,
+        ROW_COMMON, .origin = "KeyDB",
         .replies =
             REPLIES("integer: 1 if the deadline was set, 0 if there is no such key or member"),
         .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE), .complexity = COST_ONE,
         .syntax = "key member unix-time-seconds",
         .summary = "Sets the deadline of a member of a set, hash or sorted set to a Unix time in "
                    "seconds."),
-    ROW("PEXPIREMEMBERAT", cmd_pexpirememberat, 4, WRITE | GROWS | FAST, ROW_COMMON,
-        .origin = "KeyDB",
+    ROW("PEXPIREMEMBERAT", cmd_expiremember, 4, WRITE | GROWS | FAST, .variant = TTL_UNIX_MSEC,
+        ROW_COMMON, .origin = "KeyDB",
         .replies =
             REPLIES("integer: 1 if the deadline was set, 0 if there is no such key or member"),
         .errors = ERRORS(ERR_WRONGTYPE, ERR_NOT_INTEGER, ERR_BAD_EXPIRE), .complexity = COST_ONE,
