@@ -54,23 +54,6 @@ static bool check_packed(struct rdb_reader *reader, struct bytes packed, enum rd
            rdb_damaged(reader, "a packing whose last part is incomplete");
 }
 
-static bool visit_part(struct rdb_reader *reader, const struct rdb_item *part, enum rdb_shape shape)
-{
-    double score;
-    int64_t at = RDB_NEVER;
-    switch (shape) {
-    case RDB_ITEMS_LIST: return RDB_VISIT(reader, list_element, part[0].text);
-    case RDB_ITEMS_SET: return RDB_VISIT(reader, set_member, part[0].text);
-    case RDB_ITEMS_ZSET:
-        score_of(&part[1], &score);
-        return RDB_VISIT(reader, zset_member, part[0].text, score);
-    case RDB_ITEMS_WITH_EXPIRY:
-        field_deadline(&part[2], &at);
-        return RDB_VISIT(reader, hash_field, part[0].text, part[1].text, at);
-    default: return RDB_VISIT(reader, hash_field, part[0].text, part[1].text, at);
-    }
-}
-
 bool rdb_visit_packed(struct rdb_reader *reader, struct bytes packed, enum rdb_packing packing,
                       enum rdb_shape shape)
 {
@@ -79,9 +62,24 @@ bool rdb_visit_packed(struct rdb_reader *reader, struct bytes packed, enum rdb_p
     if (!check_packed(reader, packed, packing, shape)) return false;
     rdb_walk_begin(&walk, packing, packed);
     unsigned items = shapes[shape].items;
-    while (rdb_walk_next(&walk, &part[walk.count % items]) == RDB_ITEM)
-        if (walk.count % items == 0 && !visit_part(reader, part, shape)) return false;
-    return true;
+    bool good = true;
+    while (good && rdb_walk_next(&walk, &part[walk.count % items]) == RDB_ITEM) {
+        double score;
+        int64_t at = RDB_NEVER;
+        if (walk.count % items != 0) continue;
+        switch (shape) {
+        case RDB_ITEMS_LIST: good = RDB_VISIT(reader, list_element, part[0].text); break;
+        case RDB_ITEMS_SET: good = RDB_VISIT(reader, set_member, part[0].text); break;
+        case RDB_ITEMS_ZSET:
+            score_of(&part[1], &score);
+            good = RDB_VISIT(reader, zset_member, part[0].text, score);
+            break;
+        default:
+            if (shape == RDB_ITEMS_WITH_EXPIRY) field_deadline(&part[2], &at);
+            good = RDB_VISIT(reader, hash_field, part[0].text, part[1].text, at);
+        }
+    }
+    return good;
 }
 
 bool rdb_packing_is_empty(struct bytes packed, enum rdb_packing packing)

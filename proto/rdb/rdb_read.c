@@ -223,19 +223,6 @@ void rdb_versions(char *to, size_t size)
              valkey->program, valkey->newest);
 }
 
-/* The first record names the release that wrote the file: "redis-ver" or "valkey-ver". */
-static bool read_release(struct rdb_reader *reader, char *release, size_t size)
-{
-    uint64_t code;
-    struct bytes name, text;
-    if (!rdb_get_number(reader, 1, &code) || code != AUX ||
-        !rdb_get_string(reader, &reader->first, &name) ||
-        !rdb_get_string(reader, &reader->second, &text))
-        return false;
-    rdb_show(release, size, text);
-    return name.len > 4 && memcmp(name.data + name.len - 4, "-ver", 4) == 0;
-}
-
 static bool read_head(struct rdb_reader *reader)
 {
     const char *head = (const char *)rdb_source_take(reader->source, HEAD);
@@ -251,8 +238,15 @@ static bool read_head(struct rdb_reader *reader)
     }
     if (reader->file_version >= format->first && reader->file_version <= format->last) return true;
 
+    /* The first record names the release that wrote the file: "redis-ver" or "valkey-ver". */
     char release[RELEASE_SHOWN];
-    bool named = read_release(reader, release, sizeof(release));
+    uint64_t code;
+    struct bytes name, text;
+    bool named = rdb_get_number(reader, 1, &code) && code == AUX &&
+                 rdb_get_string(reader, &reader->first, &name) &&
+                 rdb_get_string(reader, &reader->second, &text) && name.len > 4 &&
+                 memcmp(name.data + name.len - 4, "-ver", 4) == 0;
+    if (named) rdb_show(release, sizeof(release), text);
     reader->part_at = 0;
     return rdb_fail(reader, RDB_FOREIGN,
                     "unsupported RDB version %d of %s%s%s: versions %d to %d (up to %s %s) can be "

@@ -479,12 +479,6 @@ void rdb_writer_owned(struct rdb_writer *writer, struct rdb_stream_id id)
         note_failure(writer, put_raw_id(writer, id));
 }
 
-/* Are the marks and all groups complete? */
-static bool stream_is_whole(const struct rdb_writer *writer)
-{
-    return may_end_group(&writer->stream) && writer->stream.groups == 0;
-}
-
 static struct bytes first_of(const struct part *part)
 {
     return (struct bytes){ part->texts, part->first_len };
@@ -565,7 +559,7 @@ static void put_staged(struct rdb_writer *writer)
     }
 }
 
-static bool put_footer(struct rdb_writer *writer, struct bytes *payload)
+bool rdb_writer_seal(struct rdb_writer *writer, struct bytes *payload)
 {
     struct buffer *out = &writer->out;
     unsigned char bytes[8];
@@ -585,17 +579,13 @@ bool rdb_writer_end(struct rdb_writer *writer, struct bytes *payload)
         finish_node(writer);
         put_nodes_head(writer, WIRE_QUICKLIST_2);
     }
-    if (writer->type == RDB_STREAM) note_failure(writer, stream_is_whole(writer));
-    return !writer->failed && put_footer(writer, payload);
+    if (writer->type == RDB_STREAM)
+        note_failure(writer, may_end_group(&writer->stream) && writer->stream.groups == 0);
+    return !writer->failed && rdb_writer_seal(writer, payload);
 }
 
 struct buffer *rdb_writer_body(struct rdb_writer *writer)
 {
     buffer_clear(&writer->out);
     return &writer->out;
-}
-
-bool rdb_writer_seal(struct rdb_writer *writer, struct bytes *payload)
-{
-    return put_footer(writer, payload);
 }

@@ -103,25 +103,9 @@ void rdb_node_begin(struct rdb_node *node, struct rdb_stream_id master, struct r
     node->wrong = "";
 }
 
-static bool next_fields(struct rdb_node *node, bool same_names, uint64_t *count)
-{
-    *count = texts_count(&node->names);
-    if (!same_names && !next_count(node, count)) return false;
-    if (*count == 0) return node_broken(node, "a stream entry without fields");
-    for (uint64_t i = 0; i < *count; i++) {
-        const struct bytes *name = same_names ? &texts_array(&node->names)[i] : NULL;
-        bool named = same_names ? buffer_try_append(&node->parts.texts, name, sizeof(*name)) ||
-                                      node_broken(node, NULL)
-                                : next_text(node, &node->parts);
-        if (!named || !next_text(node, &node->parts)) return false;
-    }
-    texts_finish(&node->parts);
-    return true;
-}
-
 static bool read_entry(struct rdb_node *node, struct rdb_stream_entry *entry, int64_t *flags)
 {
-    uint64_t count, items;
+    uint64_t count = texts_count(&node->names), items;
     int64_t ms, seq;
     texts_clear(&node->parts);
     if (!next_integer(node, flags) || !next_integer(node, &ms) || !next_integer(node, &seq))
@@ -132,7 +116,17 @@ static bool read_entry(struct rdb_node *node, struct rdb_stream_entry *entry, in
     if ((*flags & ~(int64_t)(RDB_ENTRY_DELETED | RDB_ENTRY_SAME_NAMES)) != 0)
         return node_broken(node, "a stream entry with an unknown flag");
     bool same_names = (*flags & RDB_ENTRY_SAME_NAMES) != 0;
-    if (!next_fields(node, same_names, &count) || !next_count(node, &items)) return false;
+    if (!same_names && !next_count(node, &count)) return false;
+    if (count == 0) return node_broken(node, "a stream entry without fields");
+    for (uint64_t i = 0; i < count; i++) {
+        const struct bytes *name = same_names ? &texts_array(&node->names)[i] : NULL;
+        bool named = same_names ? buffer_try_append(&node->parts.texts, name, sizeof(*name)) ||
+                                      node_broken(node, NULL)
+                                : next_text(node, &node->parts);
+        if (!named || !next_text(node, &node->parts)) return false;
+    }
+    texts_finish(&node->parts);
+    if (!next_count(node, &items)) return false;
     if (items != (same_names ? count + 3 : 2 * count + 4))
         return node_broken(node, "a stream entry with a wrong number of items");
     entry->texts = texts_array(&node->parts);

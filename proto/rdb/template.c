@@ -105,29 +105,24 @@ static struct rdb_template *find_template_slot(const struct rdb_templates *all, 
     return &all->slots[at];
 }
 
-static bool make_template_room(struct rdb_templates *all)
-{
-    if (2 * (all->count + 1) <= all->size) return true;
-    struct rdb_templates bigger = { .count = all->count,
-                                    .size = all->size > 0 ? 2 * all->size : MIN_SIZE };
-    size_t bytes = bigger.size * sizeof(*bigger.slots);
-    bigger.slots = mem_try_alloc(bytes);
-    if (bigger.slots == NULL) return false;
-    memset(bigger.slots, 0, bytes);
-    for (size_t i = 0; i < all->size; i++)
-        if (all->slots[i].names != NULL)
-            *find_template_slot(&bigger, all->slots[i].id) = all->slots[i];
-    mem_free(all->slots);
-    *all = bigger;
-    return true;
-}
-
 bool rdb_read_template(struct rdb_reader *reader)
 {
     struct rdb_templates *all = &reader->templates;
     uint64_t id;
     if (!rdb_get_length(reader, &id)) return false;
-    if (!make_template_room(all)) return rdb_fail(reader, RDB_TOO_LARGE, "out of memory");
+    if (2 * (all->count + 1) > all->size) {
+        struct rdb_templates bigger = { .count = all->count,
+                                        .size = all->size > 0 ? 2 * all->size : MIN_SIZE };
+        size_t bytes = bigger.size * sizeof(*bigger.slots);
+        bigger.slots = mem_try_alloc(bytes);
+        if (bigger.slots == NULL) return rdb_fail(reader, RDB_TOO_LARGE, "out of memory");
+        memset(bigger.slots, 0, bytes);
+        for (size_t i = 0; i < all->size; i++)
+            if (all->slots[i].names != NULL)
+                *find_template_slot(&bigger, all->slots[i].id) = all->slots[i];
+        mem_free(all->slots);
+        *all = bigger;
+    }
     struct rdb_template *slot = find_template_slot(all, id);
     if (slot->names != NULL) return rdb_damaged(reader, "a template with the ID of another one");
     struct rdb_names *names = mem_try_alloc(sizeof(*names));
