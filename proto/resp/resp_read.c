@@ -43,22 +43,6 @@ static enum resp_status malformed(struct resp_reader *reader, const char *why)
     return RESP_MALFORMED;
 }
 
-/* Resets the state for a new request. */
-static void begin(struct resp_reader *reader)
-{
-    reader->argc = 0;
-    if (reader->args_unquoted) {
-        mem_free(reader->unquoted);
-        reader->unquoted = NULL;
-        reader->args_unquoted = false;
-    }
-    if (reader->args_cap > KEPT_ARGS) {
-        mem_free(reader->args);
-        reader->args = NULL;
-        reader->args_cap = 0;
-    }
-}
-
 static enum resp_status finish(struct resp_reader *reader, size_t consumed)
 {
     reader->consumed = consumed;
@@ -159,32 +143,6 @@ static enum resp_status read_header(struct resp_reader *reader, const char *inpu
     return RESP_REQUEST;
 }
 
-static enum resp_status read_bulk_header(struct resp_reader *reader, const char *input, size_t len,
-                                         const struct resp_limits *limits)
-{
-    struct header header;
-    enum resp_status status = read_header(reader, input, len, limits->max_line, &header);
-    if (status == RESP_MALFORMED) return malformed(reader, "too big bulk count string");
-    if (status != RESP_REQUEST) return status;
-
-    char type = input[reader->parsed];
-    if (type != '$') {
-        /* DIFFERS: Redis only replaces CR and LF and echoes other control bytes. (doc/differs.md)
-         */
-        unsigned char byte = (unsigned char)type;
-        snprintf(reader->error, sizeof(reader->error), "Protocol error: expected '$', got '%c'",
-                 byte < ' ' || byte == 0x7f ? ' ' : type);
-        return RESP_MALFORMED;
-    }
-    if (!header.good || header.value < 0 || header.value > limits->max_bulk)
-        return malformed(reader, "invalid bulk length");
-    if (limits->anonymous && header.value > limits->max_bulk_anon)
-        return malformed(reader, "unauthenticated bulk length");
-    reader->parsed += header.size;
-    reader->bulk_expected = header.value;
-    return RESP_REQUEST;
-}
-
 /* Parses the most common kind of request in one pass: complete, with at most FIRST_ARGS arguments
  * of at most 99 bytes. Checks no limits, so the caller must know that such a request is within
  * them. Returns false for any other request; args may then be overwritten, but argc is still 0. */
@@ -217,7 +175,7 @@ static bool read_at_once(struct resp_reader *reader, const char *input, size_t l
 }
 
 /* Parses arguments as long as each is complete and has a short header. Stops before the first other
- * argument, whose header read_bulk_header reads. */
+ * argument. */
 static void read_short_args(struct resp_reader *reader, const char *input, size_t len,
                             size_t max_bulk)
 {
@@ -258,8 +216,26 @@ static enum resp_status read_args(struct resp_reader *reader, const char *input,
                 if (reader->argc == reader->args_expected) break;
                 if (reader->argc == reader->args_cap) continue;
             }
-            enum resp_status status = read_bulk_header(reader, input, len, limits);
+            struct header header;
+            enum resp_status status = read_header(reader, input, len, limits->max_line, &header);
+            if (status == RESP_MALFORMED) return malformed(reader, "too big bulk count string");
             if (status != RESP_REQUEST) return status;
+            char type = input[reader->parsed];
+            if (type != '$') {
+                /* DIFFERS: Redis only replaces CR and LF and echoes other control bytes.
+                 * (doc/differs.md) */
+                unsigned char byte = (unsigned char)type;
+                snprintf(reader->error, sizeof(reader->error),
+                         "Protocol error: expected '$', got '%c'",
+                         byte < ' ' || byte == 0x7f ? ' ' : type);
+                return RESP_MALFORMED;
+            }
+            if (!header.good || header.value < 0 || header.value > limits->max_bulk)
+                return malformed(reader, "invalid bulk length");
+            if (limits->anonymous && header.value > limits->max_bulk_anon)
+                return malformed(reader, "unauthenticated bulk length");
+            reader->parsed += header.size;
+            reader->bulk_expected = header.value;
         }
         size_t size = (size_t)reader->bulk_expected;
         if (len - reader->parsed < size + 2) return RESP_PARTIAL;
@@ -301,60 +277,55 @@ static enum resp_status begin_multibulk(struct resp_reader *reader, const char *
     return RESP_REQUEST;
 }
 
-static void split_plain(struct resp_reader *reader, const char *line, size_t len)
-{
-    size_t at = 0;
-    for (;;) {
-        while (at < len && quoted_is_space(line[at]))
-            at++;
-        if (at == len) return;
-        size_t start = at;
-        while (at < len && !quoted_ends_word(line[at]))
-            at++;
-        add_arg(reader, start, at - start);
-    }
-}
-
-/* Splits an inline request that contains quotes. All arguments share one buffer of the line's
- * length, which is enough because unquoting never makes a text longer. */
-static bool split_with_quotes(struct resp_reader *reader, const char *line, size_t len)
-{
-    reader->unquoted = mem_alloc(len);
-    reader->args_unquoted = true;
-    const char *at = line, *end = line + len;
-    char *to = reader->unquoted;
-    for (;;) {
-        while (at < end && quoted_is_space(*at))
-            at++;
-        if (at == end) return true;
-        char *word = to;
-        if (!quoted_take(&at, end, &to)) return false;
-        add_arg(reader, (size_t)(word - reader->unquoted), (size_t)(to - word));
-    }
-}
-
 static enum resp_status read_inline(struct resp_reader *reader, const char *input, size_t len,
                                     const struct resp_limits *limits)
 {
-    size_t end;
-    enum resp_status status = find_line_end(reader, input, len, limits->max_line, '\n', &end);
+    size_t found;
+    enum resp_status status = find_line_end(reader, input, len, limits->max_line, '\n', &found);
     if (status == RESP_MALFORMED) return malformed(reader, "too big inline request");
     if (status == RESP_PARTIAL) return RESP_PARTIAL;
 
-    size_t line = end > 0 && input[end - 1] == '\r' ? end - 1 : end;
-    bool quotes = memchr(input, '"', line) != NULL || memchr(input, '\'', line) != NULL;
-    if (!quotes)
-        split_plain(reader, input, line);
-    else if (!split_with_quotes(reader, input, line))
-        return malformed(reader, "unbalanced quotes in request");
-    return finish(reader, end + 1);
+    size_t line = found > 0 && input[found - 1] == '\r' ? found - 1 : found;
+    const char *at = input, *end = input + line;
+    char *to = NULL;
+    if (memchr(input, '"', line) != NULL || memchr(input, '\'', line) != NULL) {
+        /* The arguments share one buffer of the line's length, which is enough because unquoting
+         * never makes a text longer. */
+        reader->unquoted = to = mem_alloc(line);
+        reader->args_unquoted = true;
+    }
+    for (;;) {
+        while (at < end && quoted_is_space(*at))
+            at++;
+        if (at == end) return finish(reader, found + 1);
+        const char *start = at, *word = to;
+        if (to != NULL) {
+            if (!quoted_take(&at, end, &to))
+                return malformed(reader, "unbalanced quotes in request");
+            add_arg(reader, (size_t)(word - reader->unquoted), (size_t)(to - word));
+            continue;
+        }
+        while (at < end && !quoted_ends_word(*at))
+            at++;
+        add_arg(reader, (size_t)(start - input), (size_t)(at - start));
+    }
 }
 
 enum resp_status resp_read(struct resp_reader *reader, const char *input, size_t len,
                            const struct resp_limits *limits)
 {
     if (reader->args_expected < 0) {
-        begin(reader);
+        reader->argc = 0;
+        if (reader->args_unquoted) {
+            mem_free(reader->unquoted);
+            reader->unquoted = NULL;
+            reader->args_unquoted = false;
+        }
+        if (reader->args_cap > KEPT_ARGS) {
+            mem_free(reader->args);
+            reader->args = NULL;
+            reader->args_cap = 0;
+        }
         if (len == 0) return RESP_PARTIAL;
         if (input[0] != '*') return read_inline(reader, input, len, limits);
         /* read_at_once checks no limits, so everything that it accepts must be within them. */

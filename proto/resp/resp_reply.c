@@ -32,21 +32,6 @@ void resp_reply_drop(struct resp_reply *reply)
     resp_reply_init(reply);
 }
 
-/* Reads the rest of the line after the type byte and moves past it. */
-static enum resp_reply_status take_line(struct walk *walk, struct resp_node *node)
-{
-    const char *start = walk->input + walk->at;
-    size_t left = walk->len - walk->at;
-    const char *end = memchr(start, '\r', left);
-    if (end == NULL) return REPLY_PARTIAL;
-    node->text = start;
-    node->len = (size_t)(end - start);
-    if (node->len + 1 == left) return REPLY_PARTIAL;
-    if (end[1] != '\n') return REPLY_MALFORMED;
-    walk->at += node->len + 2;
-    return REPLY_WHOLE;
-}
-
 static enum resp_reply_status as_null(struct resp_node *node)
 {
     int64_t of = node->type == REPLY_ARRAY ? NULL_OF_ARRAY : 0;
@@ -69,28 +54,6 @@ static enum resp_reply_status take_blob(struct walk *walk, struct resp_node *nod
     if (node->text[node->len + 1] != '\n') return REPLY_MALFORMED;
     walk->at += node->len + 2;
     return REPLY_WHOLE;
-}
-
-static bool type_of(char byte, enum resp_reply_type *type)
-{
-    switch (byte) {
-    case '+': *type = REPLY_STATUS; return true;
-    case '-':
-    case '!': *type = REPLY_ERROR; return true;
-    case ':': *type = REPLY_INTEGER; return true;
-    case '$': *type = REPLY_BULK; return true;
-    case '_': *type = REPLY_NULL; return true;
-    case '*': *type = REPLY_ARRAY; return true;
-    case ',': *type = REPLY_DOUBLE; return true;
-    case '#': *type = REPLY_BOOL; return true;
-    case '=': *type = REPLY_VERBATIM; return true;
-    case '(': *type = REPLY_BIGNUM; return true;
-    case '%': *type = REPLY_MAP; return true;
-    case '~': *type = REPLY_SET; return true;
-    case '>': *type = REPLY_PUSH; return true;
-    case '|': *type = REPLY_ATTRIBUTE; return true;
-    default: return false;
-    }
 }
 
 static enum resp_reply_status take_value(struct walk *walk, char byte, struct resp_node *node)
@@ -134,15 +97,32 @@ static enum resp_reply_status take_value(struct walk *walk, char byte, struct re
 
 static enum resp_reply_status take_node(struct walk *walk)
 {
-    struct resp_node node = { 0 };
+    static const char bytes[] = "+-!:$_*,#=(%~>|";
+    static const enum resp_reply_type types[] = {
+        REPLY_STATUS, REPLY_ERROR, REPLY_ERROR,  REPLY_INTEGER, REPLY_BULK,
+        REPLY_NULL,   REPLY_ARRAY, REPLY_DOUBLE, REPLY_BOOL,    REPLY_VERBATIM,
+        REPLY_BIGNUM, REPLY_MAP,   REPLY_SET,    REPLY_PUSH,    REPLY_ATTRIBUTE,
+    };
     if (walk->at == walk->len) return REPLY_PARTIAL;
     char byte = walk->input[walk->at];
-    if (!type_of(byte, &node.type)) return REPLY_MALFORMED;
+    const char *found = memchr(bytes, byte, sizeof(bytes) - 1);
+    if (found == NULL) return REPLY_MALFORMED;
+    struct resp_node node = { .type = types[found - bytes] };
     walk->at++;
     /* An attribute precedes the value that it belongs to, and is not a child itself. */
     if (node.type != REPLY_ATTRIBUTE) walk->missing[walk->depth]--;
-    enum resp_reply_status status = take_line(walk, &node);
-    if (status == REPLY_WHOLE) status = take_value(walk, byte, &node);
+
+    /* The rest of the line after the type byte. */
+    size_t left = walk->len - walk->at;
+    node.text = walk->input + walk->at;
+    const char *end = memchr(node.text, '\r', left);
+    if (end == NULL) return REPLY_PARTIAL;
+    node.len = (size_t)(end - node.text);
+    if (node.len + 1 == left) return REPLY_PARTIAL;
+    if (end[1] != '\n') return REPLY_MALFORMED;
+    walk->at += node.len + 2;
+
+    enum resp_reply_status status = take_value(walk, byte, &node);
     if (status != REPLY_WHOLE) return status;
     struct resp_reply *reply = walk->reply;
     if (reply->count == reply->cap) {

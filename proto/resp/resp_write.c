@@ -385,24 +385,21 @@ struct resp_writer resp_writer_to(const struct resp_writer *w, struct outbuf *pa
     return writer;
 }
 
-static void put_replies(struct resp_writer *w, const struct outbuf *part)
-{
-    struct resp_reply reply;
-    char *text = mem_alloc(part->len + 1);
-    outbuf_copy(part, text);
-    resp_reply_init(&reply);
-    for (size_t at = 0; at < part->len; at += reply.consumed) {
-        if (resp_reply_parse(&reply, text + at, part->len - at) != REPLY_WHOLE) break;
-        for (size_t i = 0; i < reply.count; i++)
-            w->sink->put(w->sink, &reply.nodes[i]);
-    }
-    resp_reply_drop(&reply);
-    mem_free(text);
-}
-
 void resp_splice(struct resp_writer *w, struct outbuf *part)
 {
-    if (w->sink != NULL) put_replies(w, part);
+    if (w->sink != NULL) {
+        struct resp_reply reply;
+        char *text = mem_alloc(part->len + 1);
+        outbuf_copy(part, text);
+        resp_reply_init(&reply);
+        for (size_t at = 0; at < part->len; at += reply.consumed) {
+            if (resp_reply_parse(&reply, text + at, part->len - at) != REPLY_WHOLE) break;
+            for (size_t i = 0; i < reply.count; i++)
+                w->sink->put(w->sink, &reply.nodes[i]);
+        }
+        resp_reply_drop(&reply);
+        mem_free(text);
+    }
     if (w->sink != NULL || is_silent(w))
         outbuf_drop(part);
     else
