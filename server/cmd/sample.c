@@ -34,28 +34,6 @@ static void reply_element(struct sampling *s, struct bytes name, struct bytes va
     s->left--;
 }
 
-/* Draws elements until enough distinct ones were found. Notes which were drawn in an open hash
- * table of the addresses of their names. */
-static void reply_distinct_draws(struct sampling *s)
-{
-    struct bytes name, value;
-    size_t cap = 4; /* a power of two */
-    while (cap < 2 * s->left)
-        cap *= 2;
-    const char **drawn = mem_zalloc(cap * sizeof(*drawn));
-    while (s->left > 0) {
-        draw_element(s, &name, &value);
-        uint64_t mixed = (uint64_t)(uintptr_t)name.data * UINT64_C(0x9e3779b97f4a7c15);
-        size_t at = (size_t)(mixed >> 32) & (cap - 1);
-        while (drawn[at] != NULL && drawn[at] != name.data)
-            at = (at + 1) & (cap - 1);
-        if (drawn[at] != NULL) continue;
-        drawn[at] = name.data;
-        reply_element(s, name, value);
-    }
-    mem_free(drawn);
-}
-
 /* Selection sampling (Knuth, The Art of Computer Programming 3.4.2, algorithm S): the walk chooses
  * each element with the probability left / unseen. So it chooses exactly as many as wanted, and
  * each combination is equally likely. */
@@ -122,12 +100,29 @@ void sample_reply(struct call *call, const struct object *object, int64_t count,
         reply_draws(&s);
         return;
     }
+
+    struct bytes name, value;
     if (s.left < s.unseen / DENSE_PART) {
-        reply_distinct_draws(&s);
+        /* Draw elements until enough distinct ones were found. Note which were drawn in an open
+         * hash table of the addresses of their names. */
+        size_t cap = 4; /* a power of two */
+        while (cap < 2 * s.left)
+            cap *= 2;
+        const char **drawn = mem_zalloc(cap * sizeof(*drawn));
+        while (s.left > 0) {
+            draw_element(&s, &name, &value);
+            uint64_t mixed = (uint64_t)(uintptr_t)name.data * UINT64_C(0x9e3779b97f4a7c15);
+            size_t at = (size_t)(mixed >> 32) & (cap - 1);
+            while (drawn[at] != NULL && drawn[at] != name.data)
+                at = (at + 1) & (cap - 1);
+            if (drawn[at] != NULL) continue;
+            drawn[at] = name.data;
+            reply_element(&s, name, value);
+        }
+        mem_free(drawn);
         return;
     }
 
-    struct bytes name, value;
     if (object->type == TYPE_HASH) {
         struct hash_iter iter;
         hash_iter_begin(&iter, object->hash);

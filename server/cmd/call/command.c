@@ -164,33 +164,31 @@ static void make_buckets(struct commands *commands, size_t buckets)
         take_bucket(commands, commands->slots[i]);
 }
 
-static void add_row(struct commands *commands, const struct command *row, const char *group,
-                    void *context)
-{
-    struct bytes name = bytes_of(row->name, strlen(row->name));
-    ensure(name.len <= NAME_MAX_LEN, "the name %s is too long", row->name);
-    ensure(find_slot(commands, name) == NULL, "two rows for %s", row->name);
-    ensure(row->run != NULL || row->subcommands != NULL, "%s does nothing", row->name);
-    ensure(commands->disabled == 0, "%s is added after a command was disabled", row->name);
-    if (commands->count == commands->cap) {
-        commands->cap = commands->cap > 0 ? 2 * commands->cap : 64;
-        commands->slots = mem_realloc(commands->slots, commands->cap * sizeof(*commands->slots));
-        make_buckets(commands, 4 * commands->cap);
-    }
-    struct slot *slot = mem_alloc(sizeof(*slot));
-    *slot = (struct slot){ .key = key_of(name), .row = row, .group = group, .context = context };
-    size_t rows = 1 + subcommand_count(row);
-    slot->stats = mem_zalloc(rows * sizeof(*slot->stats));
-    for (size_t i = 0; i < rows; i++)
-        slot->stats[i].id = commands->ids++;
-    commands->slots[commands->count++] = slot;
-    take_bucket(commands, slot);
-}
-
 void commands_add(struct commands *commands, const struct command_group *group, void *context)
 {
-    for (size_t i = 0; i < group->count; i++)
-        add_row(commands, &group->rows[i], group->name, context);
+    for (const struct command *row = group->rows; row < group->rows + group->count; row++) {
+        struct bytes name = bytes_of(row->name, strlen(row->name));
+        ensure(name.len <= NAME_MAX_LEN, "the name %s is too long", row->name);
+        ensure(find_slot(commands, name) == NULL, "two rows for %s", row->name);
+        ensure(row->run != NULL || row->subcommands != NULL, "%s does nothing", row->name);
+        ensure(commands->disabled == 0, "%s is added after a command was disabled", row->name);
+        if (commands->count == commands->cap) {
+            commands->cap = commands->cap > 0 ? 2 * commands->cap : 64;
+            commands->slots =
+                mem_realloc(commands->slots, commands->cap * sizeof(*commands->slots));
+            make_buckets(commands, 4 * commands->cap);
+        }
+        struct slot *slot = mem_alloc(sizeof(*slot));
+        *slot = (struct slot){
+            .key = key_of(name), .row = row, .group = group->name, .context = context
+        };
+        size_t rows = 1 + subcommand_count(row);
+        slot->stats = mem_zalloc(rows * sizeof(*slot->stats));
+        for (size_t i = 0; i < rows; i++)
+            slot->stats[i].id = commands->ids++;
+        commands->slots[commands->count++] = slot;
+        take_bucket(commands, slot);
+    }
 }
 
 static struct command_ref ref_of(const struct slot *slot)

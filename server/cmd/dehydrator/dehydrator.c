@@ -39,11 +39,6 @@ static const char *const options[PUSH_WORDS] = {
     [REMEMBER] = "REMEMBER", [EVERY] = "EVERY",     [CRON] = "CRON",
 };
 
-static bool is_push_option(const struct call *call, int i)
-{
-    return arg_word(call, i, options, PUSH_WORDS) >= 0;
-}
-
 /* Parses the span of at least 1 ms that follows the option at argument *i, and moves *i to it. */
 static bool parse_span(struct call *call, int *i, const char *name, msec *span)
 {
@@ -268,7 +263,8 @@ static void cmd_rede_mpush(struct call *call)
 {
     struct push push = { 0 };
     int end = 2, count = 0, pushed = 0; /* end of the triples, where the options begin */
-    for (; end < call->argc && (end == 2 || !is_push_option(call, end)); end += TRIPLE)
+    for (; end < call->argc && (end == 2 || arg_word(call, end, options, PUSH_WORDS) < 0);
+         end += TRIPLE)
         if (call->argc - end < TRIPLE) {
             fail_named(call, ERR_ARITY);
             return;

@@ -47,54 +47,44 @@ void reply_distance(struct call *call, double distance)
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-struct geoadd {
-    struct zput put;
-    bool count_moved; /* CH */
-    int first;        /* index of the argument with the first longitude */
-    int count;        /* number of points */
-};
-
-static void geoadd_scored(struct call *call, const struct geoadd *how, double *scores)
-{
-    struct entry *entry;
-    for (int i = 0; i < how->count; i++) {
-        struct geo_point point;
-        if (!arg_point(call, how->first + 3 * i, &point)) return;
-        scores[i] = (double)geohash_encode(point);
-    }
-    if (!find_typed(call, 1, TYPE_ZSET, &entry)) return;
-    int64_t counted = 0;
-    if (entry != NULL || !how->put.only_present) {
-        entry = entry_or_new(call, 1, entry, TYPE_ZSET);
-        for (int i = 0; i < how->count; i++) {
-            struct bytes member = call->argv[how->first + 3 * i + 2];
-            enum zput_result result = txn_zset_put(call->txn, entry, member, &scores[i], &how->put);
-            counted += result == ZPUT_ADDED || (how->count_moved && result == ZPUT_MOVED);
-        }
-    }
-    resp_integer(call->out, counted);
-}
-
 static void cmd_geoadd(struct call *call)
 {
-    struct geoadd how = { .put = { .event = EVENT_ZADD, .life = LIFE(ADD) } };
-    for (how.first = 2;; how.first++) {
-        if (arg_is(call, how.first, "NX"))
-            how.put.only_new = true;
-        else if (arg_is(call, how.first, "XX"))
-            how.put.only_present = true;
-        else if (arg_is(call, how.first, "CH"))
-            how.count_moved = true;
+    struct zput put = { .event = EVENT_ZADD, .life = LIFE(ADD) };
+    bool count_moved = false;
+    int first = 2; /* index of the argument with the first longitude */
+    for (;; first++) {
+        if (arg_is(call, first, "NX"))
+            put.only_new = true;
+        else if (arg_is(call, first, "XX"))
+            put.only_present = true;
+        else if (arg_is(call, first, "CH"))
+            count_moved = true;
         else
             break;
     }
-    int rest = call->argc - how.first;
-    how.count = rest / 3;
-    if (fail_if(call, rest == 0 || rest % 3 != 0 || (how.put.only_new && how.put.only_present),
-                ERR_SYNTAX))
+    int rest = call->argc - first, count = rest / 3;
+    if (fail_if(call, rest == 0 || rest % 3 != 0 || (put.only_new && put.only_present), ERR_SYNTAX))
         return;
-    double *scores = mem_alloc((size_t)how.count * sizeof(*scores));
-    geoadd_scored(call, &how, scores);
+
+    double *scores = mem_alloc((size_t)count * sizeof(*scores));
+    struct entry *entry;
+    int64_t counted = 0;
+    bool good = true;
+    for (int i = 0; i < count && good; i++) {
+        struct geo_point point;
+        good = arg_point(call, first + 3 * i, &point);
+        if (good) scores[i] = (double)geohash_encode(point);
+    }
+    good = good && find_typed(call, 1, TYPE_ZSET, &entry);
+    if (good && (entry != NULL || !put.only_present)) {
+        entry = entry_or_new(call, 1, entry, TYPE_ZSET);
+        for (int i = 0; i < count; i++) {
+            struct bytes member = call->argv[first + 3 * i + 2];
+            enum zput_result result = txn_zset_put(call->txn, entry, member, &scores[i], &put);
+            counted += result == ZPUT_ADDED || (count_moved && result == ZPUT_MOVED);
+        }
+    }
+    if (good) resp_integer(call->out, counted);
     mem_free(scores);
 }
 

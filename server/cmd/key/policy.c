@@ -15,21 +15,6 @@ enum { SHOWN_MAX = 128 }; /* an error quotes this many bytes of a key */
 /* What a policy can write to. */
 #define TARGET_TYPES "stream or dehydrator"
 
-/* Fails if the key that the option writes to has another type in some database. */
-static bool check_target(struct call *call, const char *option, struct bytes key)
-{
-    const struct store *store = call->txn->store;
-    for (unsigned db = 0; key.len > 0 && db < store->database_count; db++) {
-        if (!txn_exists_in(call->txn, db, key)) continue;
-        const struct entry *entry = keyspace_find(store_database(store, db), key);
-        const char *type = type_name(entry->object.type);
-        if (strstr(TARGET_TYPES, type) != NULL) continue;
-        int shown = (int)(key.len < SHOWN_MAX ? key.len : SHOWN_MAX);
-        return failf(call, ERR_POLICY_TARGET_TYPE, option, shown, key.data, db, type, TARGET_TYPES);
-    }
-    return true;
-}
-
 /* Finds the keys that follow TO. A key may itself be named TO. */
 static int find_targets(int argc, const struct bytes *argv, int *positions)
 {
@@ -43,17 +28,29 @@ static void cmd_policy_set(struct call *call)
 {
     struct policy policy;
     struct policy_refusal refusal;
-    const struct policies *policies = &call->txn->store->policies;
-    if (!policy_args_read(call->argv + 2, (size_t)call->argc - 2, policies, &policy, &refusal)) {
+    const struct store *store = call->txn->store;
+    if (!policy_args_read(call->argv + 2, (size_t)call->argc - 2, &store->policies, &policy,
+                          &refusal)) {
         failf(call, ERR_WORDED, refusal.text);
         return;
     }
     for (unsigned option = 0; option < POLICY_OPTIONS; option++) {
         const struct policy_row *row = &policy_rows[option];
-        for (unsigned i = 0; i < row->part_count; i++)
-            if (row->parts[i].kind == POLICY_KEY &&
-                !check_target(call, row->name, policy_key(&policy, &row->parts[i])))
+        for (unsigned i = 0; i < row->part_count; i++) {
+            if (row->parts[i].kind != POLICY_KEY) continue;
+            /* Fail if the key that the option writes to has another type in some database. */
+            struct bytes key = policy_key(&policy, &row->parts[i]);
+            for (unsigned db = 0; key.len > 0 && db < store->database_count; db++) {
+                if (!txn_exists_in(call->txn, db, key)) continue;
+                const struct entry *entry = keyspace_find(store_database(store, db), key);
+                const char *type = type_name(entry->object.type);
+                if (strstr(TARGET_TYPES, type) != NULL) continue;
+                int shown = (int)(key.len < SHOWN_MAX ? key.len : SHOWN_MAX);
+                failf(call, ERR_POLICY_TARGET_TYPE, row->name, shown, key.data, db, type,
+                      TARGET_TYPES);
                 return;
+            }
+        }
     }
     txn_policy_set(call->txn, call->argv[2], &policy);
     reply_ok(call);

@@ -94,70 +94,48 @@ static bool next_equal(struct matches *matches, size_t *index)
     return false;
 }
 
-struct search {
-    int64_t rank;
-    int64_t count; /* COUNT; 0 for all matches; -1 without COUNT: one, not in an array */
-    int64_t limit; /* MAXLEN; 0: the whole list */
-};
-
-static bool read_lpos_options(struct call *call, struct search *search)
+static void cmd_lpos(struct call *call)
 {
+    int64_t rank = 1, most = 0; /* RANK; MAXLEN, 0 for the whole list */
+    int64_t wanted = -1; /* COUNT; 0 for all matches; -1 without COUNT: one, not in an array */
+    struct entry *entry;
+    size_t index, count = 0;
     for (int i = 3; i < call->argc; i += 2) {
         bool has_value = i + 1 < call->argc;
         if (has_value && arg_is(call, i, "RANK")) {
-            if (!arg_int64(call, i + 1, &search->rank)) return false;
+            if (!arg_int64(call, i + 1, &rank)) return;
+            if (fail_if(call, rank == 0, ERR_RANK_ZERO)) return;
             /* It can't be negated. Redis finds all matches from the tail then. */
-            if (search->rank == INT64_MIN) search->rank = -1;
-            if (search->rank == 0) return fail(call, ERR_RANK_ZERO);
+            if (rank == INT64_MIN) rank = -1;
         } else if (has_value && arg_is(call, i, "COUNT")) {
-            if (!arg_range(call, i + 1, 0, INT64_MAX, &search->count, ERR_COUNT_NEGATIVE))
-                return false;
+            if (!arg_range(call, i + 1, 0, INT64_MAX, &wanted, ERR_COUNT_NEGATIVE)) return;
         } else if (has_value && arg_is(call, i, "MAXLEN")) {
-            if (!arg_range(call, i + 1, 0, INT64_MAX, &search->limit, ERR_MAXLEN_NEGATIVE))
-                return false;
+            if (!arg_range(call, i + 1, 0, INT64_MAX, &most, ERR_MAXLEN_NEGATIVE)) return;
         } else {
-            return fail(call, ERR_SYNTAX);
+            fail(call, ERR_SYNTAX);
+            return;
         }
     }
-    return true;
-}
-
-static void cmd_lpos(struct call *call)
-{
-    struct search search = { .rank = 1, .count = -1 };
-    struct matches matches;
-    struct entry *entry;
-    size_t index;
-    if (!read_lpos_options(call, &search)) return;
     if (!find_typed_counted(call, 1, TYPE_LIST, &entry)) return;
+    struct matches matches = { .element = call->argv[2],
+                               .skip = (rank < 0 ? -rank : rank) - 1,
+                               .backward = rank < 0 };
     if (entry != NULL) {
-        bool backward = search.rank < 0;
-        size_t length = list_count(entry->object.list), limit = length;
-        if (search.limit > 0 && (uint64_t)search.limit < length) limit = (size_t)search.limit;
-        matches = (struct matches){ .element = call->argv[2],
-                                    .length = length,
-                                    .limit = limit,
-                                    .skip = (backward ? -search.rank : search.rank) - 1,
-                                    .backward = backward };
-        list_iter_at(&matches.iter, entry->object.list, backward ? length - 1 : 0);
+        matches.length = matches.limit = list_count(entry->object.list);
+        if (most > 0 && (uint64_t)most < matches.length) matches.limit = (size_t)most;
+        list_iter_at(&matches.iter, entry->object.list, rank < 0 ? matches.length - 1 : 0);
     }
 
-    if (search.count < 0) {
-        if (entry != NULL && next_equal(&matches, &index))
+    if (wanted < 0) {
+        if (next_equal(&matches, &index))
             resp_integer(call->out, (int64_t)index);
         else
             resp_null(call->out);
         return;
     }
-    if (entry == NULL) {
-        resp_array(call->out, 0);
-        return;
-    }
     /* Walk the list twice, because the number of elements is replied first. */
     struct matches counted = matches;
-    uint64_t wanted = search.count > 0 ? (uint64_t)search.count : UINT64_MAX;
-    size_t count = 0;
-    while (count < wanted && next_equal(&counted, &index))
+    while ((wanted == 0 || count < (uint64_t)wanted) && next_equal(&counted, &index))
         count++;
     resp_array(call->out, count);
     while (count-- > 0 && next_equal(&matches, &index))

@@ -23,22 +23,6 @@ struct idmp {
     char digest[IDMP_DIGEST_BYTES]; /* digest of the fields; set by idmp_check */
 };
 
-/* Parses the option at argument *i and moves *i past it. Sets *known if it is IDMP or IDMPAUTO. */
-static bool idmp_parse_option(struct call *call, int *i, struct idmp *idmp, bool *known)
-{
-    int left = call->argc - *i - 1;
-    bool is_auto = left >= 1 && arg_is(call, *i, "IDMPAUTO");
-    *known = is_auto || (left >= 2 && arg_is(call, *i, "IDMP"));
-    if (!*known) return true;
-    if (idmp->producer != 0) return fail(call, ERR_IDMP_TWICE);
-    idmp->producer = *i + 1;
-    idmp->text = is_auto ? 0 : *i + 2;
-    *i += is_auto ? 2 : 3;
-    if (call->argv[idmp->producer].len == 0)
-        return fail(call, is_auto ? ERR_IDMPAUTO_PRODUCER : ERR_IDMP_PRODUCER);
-    return is_auto || call->argv[idmp->text].len > 0 || fail(call, ERR_IDMP_TEXT);
-}
-
 /* Checks the option when all are parsed, and computes the digest for IDMPAUTO from the names and
  * values from argument `fields` on. Returns false after sending an error.
  *
@@ -72,23 +56,6 @@ static struct bytes text_of(const struct call *call, const struct idmp *idmp)
 {
     if (idmp->text == 0) return bytes_of(idmp->digest, IDMP_DIGEST_BYTES);
     return call->argv[idmp->text];
-}
-
-/* Does the stream remember this entry? If so, counts the repetition, and replies with the ID under
- * which the entry was added. Always false in a replay. */
-static bool idmp_is_repeat(struct call *call, struct entry *entry, const struct idmp *idmp)
-{
-    struct stream_id id;
-    if (idmp->producer == 0 || entry == NULL || txn_replays(call->txn)) return false;
-    const struct stream_repeats *repeats = stream_repeats(entry->object.stream);
-    if (repeats == NULL ||
-        !repeat_find(repeats, call->argv[idmp->producer], text_of(call, idmp), call->txn->now, &id))
-        return false;
-    struct repeat_counts counts = repeat_counts(repeats);
-    counts.repeated += counts.repeated < INT64_MAX;
-    txn_repeat_set_counts(call->txn, entry, counts);
-    reply_stream_id(call->out, id);
-    return true;
 }
 
 /* Remembers the text, unless the ID is not above the producer's last one. That happens only after
@@ -162,15 +129,24 @@ struct add {
 /* Parses the options up to the ID, and checks the number of names and values. */
 static bool parse_add(struct call *call, struct add *add)
 {
+    struct idmp *idmp = &add->idmp;
     int i = 2;
     bool known = true, found = false;
     while (i < call->argc && !found) {
         found = arg_is(call, i, "*");
         if (!found && !trim_parse_option(call, &i, &add->trim, &known)) return false;
         if (found || known) continue;
-        if (!idmp_parse_option(call, &i, &add->idmp, &known)) return false;
-        if (known) continue;
-        if (arg_is(call, i, "NOMKSTREAM")) {
+        int left = call->argc - i - 1;
+        bool is_auto = left >= 1 && arg_is(call, i, "IDMPAUTO");
+        if (is_auto || (left >= 2 && arg_is(call, i, "IDMP"))) {
+            if (idmp->producer != 0) return fail(call, ERR_IDMP_TWICE);
+            idmp->producer = i + 1;
+            idmp->text = is_auto ? 0 : i + 2;
+            if (call->argv[idmp->producer].len == 0)
+                return fail(call, is_auto ? ERR_IDMPAUTO_PRODUCER : ERR_IDMP_PRODUCER);
+            if (!is_auto && call->argv[idmp->text].len == 0) return fail(call, ERR_IDMP_TEXT);
+            i += is_auto ? 2 : 3;
+        } else if (arg_is(call, i, "NOMKSTREAM")) {
             add->no_stream = true;
             i++;
         } else {
@@ -197,7 +173,7 @@ static bool parse_add(struct call *call, struct add *add)
     if (parts < 2 || parts % 2 == 1) return fail_named(call, ERR_ARITY);
     bool complete = !add->by_time && !add->next_seq;
     if (complete && stream_id_equal(add->id, STREAM_ID_MIN)) return fail(call, ERR_XADD_ZERO);
-    return idmp_check(call, &add->idmp, add->by_time, complete, add->fields);
+    return idmp_check(call, idmp, add->by_time, complete, add->fields);
 }
 
 /* Sets *id to the ID of the new entry. Returns false after sending an error. */
@@ -242,7 +218,20 @@ static void cmd_xadd(struct call *call)
         resp_null(call->out);
         return;
     }
-    if (idmp_is_repeat(call, entry, &add.idmp)) return;
+
+    /* If the stream remembers this entry, count the repetition, and reply with the ID under which
+     * the entry was added. A replay does not look. */
+    bool looks = add.idmp.producer != 0 && entry != NULL && !txn_replays(call->txn);
+    const struct stream_repeats *repeats = looks ? stream_repeats(entry->object.stream) : NULL;
+    if (repeats != NULL && repeat_find(repeats, call->argv[add.idmp.producer],
+                                       text_of(call, &add.idmp), call->txn->now, &id)) {
+        struct repeat_counts counts = repeat_counts(repeats);
+        counts.repeated += counts.repeated < INT64_MAX;
+        txn_repeat_set_counts(call->txn, entry, counts);
+        reply_stream_id(call->out, id);
+        return;
+    }
+
     if (!choose_id(call, &add, entry, &id)) return;
     entry = entry_or_new(call, 1, entry, TYPE_STREAM);
     txn_stream_append(call->txn, entry, id, &call->argv[add.fields],

@@ -73,25 +73,6 @@ static bool parse_option(struct call *call, int *i, bool is_group, struct read_a
     return is_group || fail(call, ERR_XREAD_NOACK);
 }
 
-/* Parses the options and finds the keys. Returns false after sending an error. */
-static bool parse_read(struct call *call, struct read_args *args)
-{
-    bool is_group = call->command.row->flags & WRITE;
-    *args = (struct read_args){ .until = NEVER, .claim = -1 };
-    for (int i = 1; i < call->argc && args->first == 0;) {
-        if (i + 1 < call->argc && arg_is(call, i, "STREAMS")) {
-            args->first = i + 1;
-            args->streams = (call->argc - args->first) / 2;
-            if ((call->argc - args->first) % 2 != 0) return fail(call, ERR_XREAD_UNBALANCED);
-        } else if (!parse_option(call, &i, is_group, args)) {
-            return false;
-        }
-    }
-    if (args->first == 0) return fail(call, ERR_SYNTAX);
-    if (args->max_count > 0 && args->max_count < args->count) return fail(call, ERR_MAXCOUNT_COUNT);
-    return !is_group || args->group > 0 || fail(call, ERR_XREADGROUP_MISSING);
-}
-
 /* Parses the ID for stream i of the command. "$", which only XREAD accepts, becomes the last ID of
  * the stream `entry`, or 0-0 if that is NULL; ">", which only XREADGROUP accepts, becomes
  * STREAM_ID_MAX. Returns false after sending an error. */
@@ -421,12 +402,27 @@ static void read_ready(struct call *call, struct reading *reading)
 static void cmd_xread(struct call *call)
 {
     struct reading reading;
-    if (!parse_read(call, &reading.args)) return;
-    int streams = reading.args.streams;
-    reading.budget = read_budget(reading.args.max_count, reading.args.max_size);
+    struct read_args *args = &reading.args;
+    bool is_group = call->command.row->flags & WRITE;
+    *args = (struct read_args){ .until = NEVER, .claim = -1 };
+    for (int i = 1; i < call->argc && args->first == 0;) {
+        if (i + 1 < call->argc && arg_is(call, i, "STREAMS")) {
+            args->first = i + 1;
+            args->streams = (call->argc - args->first) / 2;
+            if (fail_if(call, (call->argc - args->first) % 2 != 0, ERR_XREAD_UNBALANCED)) return;
+        } else if (!parse_option(call, &i, is_group, args)) {
+            return;
+        }
+    }
+    if (fail_if(call, args->first == 0, ERR_SYNTAX)) return;
+    bool is_below = args->max_count > 0 && args->max_count < args->count;
+    if (fail_if(call, is_below, ERR_MAXCOUNT_COUNT)) return;
+    if (fail_if(call, is_group && args->group == 0, ERR_XREADGROUP_MISSING)) return;
+
+    reading.budget = read_budget(args->max_count, args->max_size);
     reading.streams = reading.few;
-    if (streams > STREAMS_FEW)
-        reading.streams = mem_alloc((size_t)streams * sizeof(*reading.streams));
+    if (args->streams > STREAMS_FEW)
+        reading.streams = mem_alloc((size_t)args->streams * sizeof(*reading.streams));
     if (call->ready != NULL)
         read_ready(call, &reading);
     else

@@ -81,41 +81,6 @@ bool stream_is_referenced(const struct stream *stream, struct stream_id id)
     return false;
 }
 
-/* Removes up to `count` entries to which no group refers, and skips the others. An exact MAXLEN
- * goes on until it has removed `count`; MINID and approximate trims examine the first `count`
- * entries only. */
-static size_t trim_acked(struct call *call, struct entry *entry, const struct trim *trim,
-                         size_t count)
-{
-    const struct stream *stream = entry->object.stream;
-    if (stream_groups_count(stream_groups(stream)) == 0) {
-        txn_stream_trim(call->txn, entry, count);
-        return count;
-    }
-
-    /* Remove the entries before the first referenced one at once. */
-    struct stream_walk walk;
-    struct stream_entry unused;
-    size_t removed = 0, rank = 0;
-    stream_walk_up(&walk, stream, STREAM_ID_MIN);
-    while (removed < count && stream_walk_next(&walk, &unused) &&
-           !stream_is_referenced(stream, unused.id))
-        removed++;
-    txn_stream_trim(call->txn, entry, removed);
-
-    bool further = trim->by == TRIM_MAXLEN && !trim->approximate;
-    size_t examined = removed;
-    struct stream_id id;
-    while (removed < count && (further || examined < count) && stream_id_at(stream, rank, &id)) {
-        examined++;
-        if (stream_is_referenced(stream, id))
-            rank++;
-        else
-            removed += txn_stream_remove(call->txn, entry, id);
-    }
-    return removed;
-}
-
 size_t trim_run(struct call *call, struct entry *entry, const struct trim *trim)
 {
     const struct stream *stream = entry->object.stream;
@@ -133,14 +98,34 @@ size_t trim_run(struct call *call, struct entry *entry, const struct trim *trim)
     }
     if (count == 0) return 0;
 
-    if (trim->refs == REFS_ACKED) return trim_acked(call, entry, trim, count);
-    if (trim->refs == REFS_DELETE && stream_groups_count(stream_groups(stream)) > 0) {
-        struct stream_walk walk;
-        struct stream_entry trimmed;
-        stream_walk_up(&walk, stream, STREAM_ID_MIN);
+    struct stream_walk walk;
+    struct stream_entry trimmed;
+    size_t removed = count;
+    bool has_groups = stream_groups_count(stream_groups(stream)) > 0;
+    if (has_groups) stream_walk_up(&walk, stream, STREAM_ID_MIN);
+    if (has_groups && trim->refs == REFS_DELETE)
         for (size_t left = count; left > 0 && stream_walk_next(&walk, &trimmed); left--)
             txn_stream_forget_pending(call->txn, entry, trimmed.id);
+    if (has_groups && trim->refs == REFS_ACKED)
+        /* Only the entries before the first referenced one can be removed at once. */
+        for (removed = 0; removed < count && stream_walk_next(&walk, &trimmed) &&
+                          !stream_is_referenced(stream, trimmed.id);)
+            removed++;
+    txn_stream_trim(call->txn, entry, removed);
+    if (removed == count) return count;
+
+    /* Remove further entries to which no group refers, and skip the others. An exact MAXLEN goes on
+     * until it has removed `count`; MINID and approximate trims examine the first `count` entries
+     * only. */
+    bool further = trim->by == TRIM_MAXLEN && !trim->approximate;
+    size_t examined = removed, rank = 0;
+    struct stream_id id;
+    while (removed < count && (further || examined < count) && stream_id_at(stream, rank, &id)) {
+        examined++;
+        if (stream_is_referenced(stream, id))
+            rank++;
+        else
+            removed += txn_stream_remove(call->txn, entry, id);
     }
-    txn_stream_trim(call->txn, entry, count);
-    return count;
+    return removed;
 }

@@ -56,22 +56,6 @@ static bool put_hll(struct call *call, int i, struct entry *entry, const struct 
     return fail(call, ERR_OOM);
 }
 
-/* Adds the elements in a copy, because a sparse encoding may become longer, shorter or dense. */
-static void add_to_copy(struct call *call, struct entry *entry, struct hll *hll)
-{
-    bool changed = entry == NULL;
-    for (int i = 2; i < call->argc; i++) {
-        enum hll_change change = hll_raise(hll, hll_register_of(call->argv[i]));
-        if (fail_if(call, change == HLL_CORRUPT, ERR_HLL_CORRUPT)) return;
-        changed |= change == HLL_RAISED;
-    }
-    if (changed) {
-        hll_outdate(hll);
-        if (!put_hll(call, 1, entry, hll, EVENT_PFADD)) return;
-    }
-    resp_integer(call->out, changed);
-}
-
 static void cmd_pfadd(struct call *call)
 {
     struct entry *entry;
@@ -100,9 +84,20 @@ static void cmd_pfadd(struct call *call)
         resp_integer(call->out, changed);
         return;
     }
+
+    /* Add the elements in a copy, because a sparse encoding may become longer, shorter or dense. */
     struct hll hll;
+    bool changed = entry == NULL, corrupt = false;
     hll_init(&hll, entry != NULL ? object_text(&entry->object) : LIT(""));
-    add_to_copy(call, entry, &hll);
+    for (int i = 2; i < call->argc && !corrupt; i++) {
+        enum hll_change change = hll_raise(&hll, hll_register_of(call->argv[i]));
+        corrupt = change == HLL_CORRUPT;
+        changed |= change == HLL_RAISED;
+    }
+    if (changed) hll_outdate(&hll);
+    if (!fail_if(call, corrupt, ERR_HLL_CORRUPT) &&
+        (!changed || put_hll(call, 1, entry, &hll, EVENT_PFADD)))
+        resp_integer(call->out, changed);
     hll_drop(&hll);
 }
 

@@ -21,11 +21,6 @@ struct source_iter {
     struct zset_iter zset;
 };
 
-static bool source_is_possible(const struct object *object)
-{
-    return object->type == TYPE_SET || object->type == TYPE_ZSET;
-}
-
 static void source_iter_begin(struct source_iter *iter, const struct object *object)
 {
     iter->is_set = object->type == TYPE_SET;
@@ -40,21 +35,6 @@ static bool source_iter_next(struct source_iter *iter, struct bytes *member, dou
     *score = 1;
     return iter->is_set ? set_iter_next(&iter->set, member)
                         : zset_iter_next(&iter->zset, member, score);
-}
-
-/* See zset_iter_keep. */
-static struct bytes source_iter_keep(const struct source_iter *iter, struct bytes member,
-                                     struct outbuf *texts)
-{
-    return iter->is_set ? member : zset_iter_keep(&iter->zset, member, texts);
-}
-
-/* Finds the score of a member. O(1) */
-static bool source_score(const struct object *object, struct bytes member, double *score)
-{
-    *score = 1;
-    return object->type == TYPE_SET ? set_has(object->set, member)
-                                    : zset_score(object->zset, member, score);
 }
 
 /* ---- the algebra ----------------------------------------------------------------------------- */
@@ -82,9 +62,14 @@ struct algebra {
     size_t count;
 };
 
+/* Finds the score of a member. O(1) */
 static bool find_score(const struct source *source, struct bytes member, double *score)
 {
-    return source->object != NULL && source_score(source->object, member, score);
+    const struct object *object = source->object;
+    *score = 1;
+    if (object == NULL) return false;
+    return object->type == TYPE_SET ? set_has(object->set, member)
+                                    : zset_score(object->zset, member, score);
 }
 
 static int compare_counts(const void *a, const void *b)
@@ -188,7 +173,8 @@ static void unite_zsets(const struct algebra *a, struct zset *result)
                 sum->score = aggregate_scores(a->aggregate, sum->score, score);
                 continue;
             }
-            *last = (struct sum){ source_iter_keep(&iter, member, &texts), score };
+            if (!iter.is_set) member = zset_iter_keep(&iter.zset, member, &texts);
+            *last = (struct sum){ member, score };
             dict_add(&found, last++);
         }
     }
@@ -309,7 +295,8 @@ static void run_zset_operation(struct call *call)
         if (entry == NULL) continue;
         a.sources[i].object = &entry->object;
         a.sources[i].count = object_count(&entry->object);
-        ok = source_is_possible(&entry->object) || fail(call, ERR_WRONGTYPE);
+        ok = entry->object.type == TYPE_SET || entry->object.type == TYPE_ZSET ||
+             fail(call, ERR_WRONGTYPE);
     }
     for (int i = at + 1 + (int)count; ok && i < call->argc;)
         ok = take_algebra_option(call, &a, &i);
