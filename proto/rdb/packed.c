@@ -29,19 +29,20 @@ static bool field_deadline(const struct rdb_item *item, int64_t *at)
     return item->is_integer && item->integer >= 0 && (uint64_t)item->integer <= RDB_LATEST_FIELD;
 }
 
-static bool check_packed(struct rdb_reader *reader, struct bytes packed, enum rdb_packing packing,
-                         enum rdb_shape shape)
+bool rdb_visit_packed(struct rdb_reader *reader, struct bytes packed, enum rdb_packing packing,
+                      enum rdb_shape shape)
 {
     struct rdb_walk walk;
-    struct rdb_item item;
+    struct rdb_item item, part[MAX_PART];
     enum rdb_step step;
     double score;
     int64_t at;
+    unsigned items = shapes[shape].items;
     /* The integers of an intset ascend, so they are unique. */
-    bool check_unique = shapes[shape].unique && packing != RDB_INTSET;
+    bool check_unique = shapes[shape].unique && packing != RDB_INTSET, good = true;
     rdb_walk_begin(&walk, packing, packed);
     while ((step = rdb_walk_next(&walk, &item)) == RDB_ITEM) {
-        uint64_t column = (walk.count - 1) % shapes[shape].items;
+        uint64_t column = (walk.count - 1) % items;
         if (column == 0 && check_unique && !rdb_unique(reader, item.text)) return false;
         if (column == 1 && shape == RDB_ITEMS_ZSET && !score_of(&item, &score))
             return rdb_damaged(reader, "a score that is not a number");
@@ -50,22 +51,12 @@ static bool check_packed(struct rdb_reader *reader, struct bytes packed, enum rd
     }
     if (step == RDB_BROKEN) return rdb_damaged(reader, walk.wrong);
     if (walk.count == 0) return rdb_damaged(reader, "an empty collection");
-    return walk.count % shapes[shape].items == 0 ||
-           rdb_damaged(reader, "a packing whose last part is incomplete");
-}
+    if (walk.count % items != 0)
+        return rdb_damaged(reader, "a packing whose last part is incomplete");
 
-bool rdb_visit_packed(struct rdb_reader *reader, struct bytes packed, enum rdb_packing packing,
-                      enum rdb_shape shape)
-{
-    struct rdb_walk walk;
-    struct rdb_item part[MAX_PART];
-    if (!check_packed(reader, packed, packing, shape)) return false;
     rdb_walk_begin(&walk, packing, packed);
-    unsigned items = shapes[shape].items;
-    bool good = true;
     while (good && rdb_walk_next(&walk, &part[walk.count % items]) == RDB_ITEM) {
-        double score;
-        int64_t at = RDB_NEVER;
+        at = RDB_NEVER;
         if (walk.count % items != 0) continue;
         switch (shape) {
         case RDB_ITEMS_LIST: good = RDB_VISIT(reader, list_element, part[0].text); break;

@@ -158,42 +158,34 @@ bool rdb_listpack_start(struct buffer *to)
     return buffer_try_append(to, header, LISTPACK_HEADER);
 }
 
-/* Writes encoding and number; returns their size. */
-static size_t put_packed_integer(unsigned char *to, int64_t value)
+bool rdb_listpack_append(struct buffer *to, struct bytes text)
 {
     static const struct {
         size_t width;
         int64_t limit; /* holds -limit to limit - 1 */
     } widths[] = { { 2, 1 << 15 }, { 3, 1 << 23 }, { 4, INT64_C(1) << 31 } };
-    if (value >= 0 && value <= 127) {
-        *to = (unsigned char)value;
-        return 1;
-    }
-    if (value >= -4096 && value <= 4095) {
-        uint64_t bits = (uint64_t)value & 0x1fff;
-        to[0] = (unsigned char)(0xc0 | bits >> 8);
-        to[1] = (unsigned char)bits;
-        return 2;
-    }
-    unsigned i = 0;
-    while (i < 3 && (value < -widths[i].limit || value >= widths[i].limit))
-        i++;
-    size_t width = i < 3 ? widths[i].width : 8;
-    *to = (unsigned char)(INTEGER_16 + i);
-    little_put(to + 1, width, (uint64_t)value);
-    return 1 + width;
-}
-
-bool rdb_listpack_append(struct buffer *to, struct bytes text)
-{
     int64_t integer;
     if (text.len > UINT32_MAX / 2 || !buffer_try_reserve(to, MAX_HEAD + text.len + MAX_BACKLEN))
         return false;
     unsigned char *at = (unsigned char *)to->data + to->len;
     bool is_integer = number_parse_int64(text.data, text.len, &integer);
     size_t size;
-    if (is_integer) {
-        size = put_packed_integer(at, integer);
+    if (is_integer && integer >= 0 && integer <= 127) {
+        at[0] = (unsigned char)integer;
+        size = 1;
+    } else if (is_integer && integer >= -4096 && integer <= 4095) {
+        uint64_t bits = (uint64_t)integer & 0x1fff;
+        at[0] = (unsigned char)(0xc0 | bits >> 8);
+        at[1] = (unsigned char)bits;
+        size = 2;
+    } else if (is_integer) {
+        unsigned i = 0;
+        while (i < 3 && (integer < -widths[i].limit || integer >= widths[i].limit))
+            i++;
+        size_t width = i < 3 ? widths[i].width : 8;
+        at[0] = (unsigned char)(INTEGER_16 + i);
+        little_put(at + 1, width, (uint64_t)integer);
+        size = 1 + width;
     } else if (text.len < 64) {
         at[0] = (unsigned char)(0x80 | text.len);
         size = 1;
@@ -311,17 +303,6 @@ static bool zipmap_begin(struct rdb_walk *walk)
     return true;
 }
 
-/* Parses a length: a byte below 254 is the length itself, and after the byte 254 it takes 4 bytes.
- * Returns the size of the length, 1 or 5, or 0 if it is damaged. */
-static size_t parse_zipmap_length(const unsigned char *at, size_t left, size_t *len)
-{
-    *len = *at;
-    if (*at < LONG_LENGTH) return 1;
-    if (*at == END_BYTE || left < 5) return 0;
-    *len = (size_t)little_unsigned(at + 1, 4);
-    return *len < LONG_LENGTH ? 0 : 5;
-}
-
 static enum rdb_step zipmap_next(struct rdb_walk *walk, struct rdb_item *item)
 {
     const unsigned char *at = walk->at;
@@ -330,7 +311,11 @@ static enum rdb_step zipmap_next(struct rdb_walk *walk, struct rdb_item *item)
     if (left == 0) return broken(walk, "zipmap without an end byte");
     if (*at == END_BYTE && !is_value)
         return left == 1 ? RDB_END : broken(walk, "zipmap with bytes after its end");
-    size_t skip = parse_zipmap_length(at, left, &len);
+
+    /* A byte below 254 is the length itself; after the byte 254 the length takes 4 bytes. */
+    size_t skip = *at < LONG_LENGTH ? 1 : *at == END_BYTE || left < 5 ? 0 : 5;
+    len = skip == 5 ? (size_t)little_unsigned(at + 1, 4) : *at;
+    if (skip == 5 && len < LONG_LENGTH) skip = 0;
     if (skip != 0 && is_value) {
         if (skip == left) return broken(walk, "zipmap without an end byte");
         unused = at[skip++];

@@ -146,21 +146,6 @@ static bool read_function(struct rdb_reader *reader)
     return rdb_get_string(reader, &reader->first, &code) && RDB_VISIT(reader, function, code);
 }
 
-/* Layout: name, engine, optional description, code. Redis 7.0 refuses such functions. */
-static bool read_old_function(struct rdb_reader *reader)
-{
-    uint64_t described;
-    struct rdb_unsupported what = { .database = reader->key.database,
-                                    .type = "pre-release function",
-                                    .module = "" };
-    if (!rdb_get_string(reader, &reader->first, &what.key) || !rdb_skip_string(reader) ||
-        !rdb_get_length(reader, &described))
-        return false;
-    if (described > 1) return rdb_damaged(reader, "a broken function");
-    return (described == 0 || rdb_skip_string(reader)) && rdb_skip_string(reader) &&
-           RDB_VISIT(reader, unsupported, &what);
-}
-
 static bool has_attributes(const struct rdb_key *key)
 {
     return key->expire_at != RDB_NEVER || key->idle != -1 || key->freq != -1;
@@ -187,7 +172,17 @@ static bool read_record(struct rdb_reader *reader, unsigned code)
                         "written while slots were imported. Save again after the migration's end");
     case SLOT_INFO: return rdb_skip_lengths(reader, 3);
     case FUNCTION: return read_function(reader);
-    case FUNCTION_OF_CANDIDATES: return read_old_function(reader);
+    case FUNCTION_OF_CANDIDATES: { /* name, engine, optional description, code */
+        struct rdb_unsupported what = { .database = key->database,
+                                        .type = "pre-release function",
+                                        .module = "" };
+        if (!rdb_get_string(reader, &reader->first, &what.key) || !rdb_skip_string(reader) ||
+            !rdb_get_length(reader, &value))
+            return false;
+        if (value > 1) return rdb_damaged(reader, "a broken function");
+        return (value == 0 || rdb_skip_string(reader)) && rdb_skip_string(reader) &&
+               RDB_VISIT(reader, unsupported, &what);
+    }
     case MODULE_AUX: return rdb_skip_module_aux(reader);
     case IDLE:
         if (!rdb_get_length(reader, &value)) return false;
@@ -255,19 +250,6 @@ static bool read_head(struct rdb_reader *reader)
                     format->first, format->last, format->program, format->newest);
 }
 
-/* Checks the end of the file. A stored checksum of 0 means that the writer was configured to
- * compute none. */
-static bool read_end(struct rdb_reader *reader)
-{
-    uint64_t sum = rdb_source_crc(reader->source), expected;
-    if (has_attributes(&reader->key)) return rdb_damaged(reader, "a deadline without a key");
-    if (reader->file_version < FIRST_WITH_CHECKSUM) return true;
-    if (!rdb_get_number(reader, CHECKSUM, &expected)) return false;
-    if (expected == 0 || expected == sum) return true;
-    return rdb_fail(reader, RDB_DAMAGED, "wrong checksum: computed %016llx, stored %016llx",
-                    (unsigned long long)sum, (unsigned long long)expected);
-}
-
 enum rdb_status rdb_read(struct rdb_source *source, const struct rdb_visitor *visitor,
                          struct rdb_error *error)
 {
@@ -277,7 +259,14 @@ enum rdb_status rdb_read(struct rdb_source *source, const struct rdb_visitor *vi
     bool ok = read_head(&reader);
     while (ok && code != END)
         ok = rdb_get_number(&reader, 1, &code) &&
-             (code == END ? read_end(&reader) : read_record(&reader, (unsigned)code));
+             (code == END || read_record(&reader, (unsigned)code));
+    uint64_t sum = rdb_source_crc(source), expected = 0;
+    if (ok && has_attributes(&reader.key)) ok = rdb_damaged(&reader, "a deadline without a key");
+    /* A stored checksum of 0 means that the writer was configured to compute none. */
+    if (ok && reader.file_version >= FIRST_WITH_CHECKSUM &&
+        rdb_get_number(&reader, CHECKSUM, &expected) && expected != 0 && expected != sum)
+        rdb_fail(&reader, RDB_DAMAGED, "wrong checksum: computed %016llx, stored %016llx",
+                 (unsigned long long)sum, (unsigned long long)expected);
     reader_drop(&reader);
     return error->status;
 }

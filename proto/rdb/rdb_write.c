@@ -322,20 +322,6 @@ static void put_integer(struct rdb_writer *writer, uint64_t value)
     put_item(writer, (struct bytes){ digits, number_print_int64(digits, (int64_t)value) });
 }
 
-static bool has_names_of_node(const struct rdb_writer *writer, const struct rdb_stream_entry *entry)
-{
-    const char *at = writer->parts.data;
-    if (entry->count / 2 != writer->stream.names) return false;
-    for (size_t i = 0; i < entry->count; i += 2) {
-        size_t len;
-        memcpy(&len, at, sizeof(len));
-        at += sizeof(len);
-        if (len != entry->texts[i].len || memcmp(at, entry->texts[i].data, len) != 0) return false;
-        at += len;
-    }
-    return true;
-}
-
 static void finish_stream_node(struct rdb_writer *writer)
 {
     unsigned char id[ID_BYTES];
@@ -384,7 +370,15 @@ void rdb_writer_entry(struct rdb_writer *writer, const struct rdb_stream_entry *
     }
 
     if (writer->failed) return;
-    bool same_names = has_names_of_node(writer, entry);
+    const char *at = writer->parts.data; /* the names of the node */
+    bool same_names = entry->count / 2 == stream->names;
+    for (size_t i = 0; i < entry->count && same_names; i += 2) {
+        size_t len;
+        memcpy(&len, at, sizeof(len));
+        at += sizeof(len);
+        same_names = len == entry->texts[i].len && memcmp(at, entry->texts[i].data, len) == 0;
+        at += len;
+    }
     uint64_t before = stream->items;
     put_integer(writer, same_names ? RDB_ENTRY_SAME_NAMES : 0);
     put_integer(writer, entry->id.ms - stream->master.ms);

@@ -78,20 +78,6 @@ static bool next_text(struct rdb_node *node, struct rdb_texts *to)
 
 /* ---- the node ---- */
 
-static bool read_node_head(struct rdb_node *node)
-{
-    uint64_t names;
-    int64_t zero;
-    if (!next_count(node, &node->live) || !next_count(node, &node->deleted) ||
-        !next_count(node, &names))
-        return false;
-    for (; names > 0; names--)
-        if (!next_text(node, &node->names)) return false;
-    texts_finish(&node->names);
-    if (!next_integer(node, &zero)) return false;
-    return zero == 0 || node_broken(node, "a stream node without the end of its names");
-}
-
 void rdb_node_begin(struct rdb_node *node, struct rdb_stream_id master, struct rdb_stream_id last,
                     struct bytes packed)
 {
@@ -146,7 +132,21 @@ static bool read_entry(struct rdb_node *node, struct rdb_stream_entry *entry, in
 enum rdb_step rdb_node_next(struct rdb_node *node, struct rdb_stream_entry *entry)
 {
     int64_t flags = RDB_ENTRY_DELETED;
-    if (node->walk.count == 0 && !read_node_head(node)) return RDB_BROKEN;
+    if (node->walk.count == 0) {
+        uint64_t names;
+        int64_t zero;
+        if (!next_count(node, &node->live) || !next_count(node, &node->deleted) ||
+            !next_count(node, &names))
+            return RDB_BROKEN;
+        for (; names > 0; names--)
+            if (!next_text(node, &node->names)) return RDB_BROKEN;
+        texts_finish(&node->names);
+        if (!next_integer(node, &zero)) return RDB_BROKEN;
+        if (zero != 0) {
+            node->wrong = "a stream node without the end of its names";
+            return RDB_BROKEN;
+        }
+    }
     while ((flags & RDB_ENTRY_DELETED) != 0) {
         if (node->live == 0 && node->deleted == 0) {
             enum rdb_step step = rdb_walk_next(&node->walk, &node->item);
