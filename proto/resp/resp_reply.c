@@ -16,7 +16,6 @@ enum { MAX_DEPTH = 128, FIRST_NODES = 16 };
 struct walk {
     const char *input;
     size_t len, at;
-    struct resp_reply *reply;        /* receives the nodes */
     int depth;                       /* open aggregates */
     uint64_t missing[MAX_DEPTH + 1]; /* children still to come, by depth; [0]: the reply itself */
 };
@@ -95,7 +94,7 @@ static enum resp_reply_status take_value(struct walk *walk, char byte, struct re
     return good ? REPLY_WHOLE : REPLY_MALFORMED;
 }
 
-static enum resp_reply_status take_node(struct walk *walk)
+enum resp_reply_status resp_reply_parse(struct resp_reply *reply, const char *input, size_t len)
 {
     static const char bytes[] = "+-!:$_*,#=(%~>|";
     static const enum resp_reply_type types[] = {
@@ -103,39 +102,7 @@ static enum resp_reply_status take_node(struct walk *walk)
         REPLY_NULL,   REPLY_ARRAY, REPLY_DOUBLE, REPLY_BOOL,    REPLY_VERBATIM,
         REPLY_BIGNUM, REPLY_MAP,   REPLY_SET,    REPLY_PUSH,    REPLY_ATTRIBUTE,
     };
-    if (walk->at == walk->len) return REPLY_PARTIAL;
-    char byte = walk->input[walk->at];
-    const char *found = memchr(bytes, byte, sizeof(bytes) - 1);
-    if (found == NULL) return REPLY_MALFORMED;
-    struct resp_node node = { .type = types[found - bytes] };
-    walk->at++;
-    /* An attribute precedes the value that it belongs to, and is not a child itself. */
-    if (node.type != REPLY_ATTRIBUTE) walk->missing[walk->depth]--;
-
-    /* The rest of the line after the type byte. */
-    size_t left = walk->len - walk->at;
-    node.text = walk->input + walk->at;
-    const char *end = memchr(node.text, '\r', left);
-    if (end == NULL) return REPLY_PARTIAL;
-    node.len = (size_t)(end - node.text);
-    if (node.len + 1 == left) return REPLY_PARTIAL;
-    if (end[1] != '\n') return REPLY_MALFORMED;
-    walk->at += node.len + 2;
-
-    enum resp_reply_status status = take_value(walk, byte, &node);
-    if (status != REPLY_WHOLE) return status;
-    struct resp_reply *reply = walk->reply;
-    if (reply->count == reply->cap) {
-        reply->cap = reply->cap == 0 ? FIRST_NODES : 2 * reply->cap;
-        reply->nodes = mem_realloc(reply->nodes, reply->cap * sizeof(*reply->nodes));
-    }
-    reply->nodes[reply->count++] = node;
-    return REPLY_WHOLE;
-}
-
-enum resp_reply_status resp_reply_parse(struct resp_reply *reply, const char *input, size_t len)
-{
-    struct walk walk = { .input = input, .len = len, .reply = reply };
+    struct walk walk = { .input = input, .len = len };
     reply->count = 0;
     reply->consumed = 0;
     walk.missing[0] = 1;
@@ -147,7 +114,29 @@ enum resp_reply_status resp_reply_parse(struct resp_reply *reply, const char *in
             }
             walk.depth--;
         }
-        enum resp_reply_status status = take_node(&walk);
+        if (walk.at == len) return REPLY_PARTIAL;
+        char byte = input[walk.at++];
+        const char *found = memchr(bytes, byte, sizeof(bytes) - 1);
+        if (found == NULL) return REPLY_MALFORMED;
+        /* An attribute precedes the value that it belongs to, and is not a child itself. */
+        struct resp_node node = { .type = types[found - bytes], .text = input + walk.at };
+        if (node.type != REPLY_ATTRIBUTE) walk.missing[walk.depth]--;
+
+        /* The rest of the line after the type byte. */
+        size_t left = len - walk.at;
+        const char *end = memchr(node.text, '\r', left);
+        if (end == NULL) return REPLY_PARTIAL;
+        node.len = (size_t)(end - node.text);
+        if (node.len + 1 == left) return REPLY_PARTIAL;
+        if (end[1] != '\n') return REPLY_MALFORMED;
+        walk.at += node.len + 2;
+
+        enum resp_reply_status status = take_value(&walk, byte, &node);
         if (status != REPLY_WHOLE) return status;
+        if (reply->count == reply->cap) {
+            reply->cap = reply->cap == 0 ? FIRST_NODES : 2 * reply->cap;
+            reply->nodes = mem_realloc(reply->nodes, reply->cap * sizeof(*reply->nodes));
+        }
+        reply->nodes[reply->count++] = node;
     }
 }
