@@ -88,39 +88,6 @@ static bool split_bucket(struct rdb_seen *seen, size_t i)
     return true;
 }
 
-/* Makes room in the bucket of this fingerprint. One split may not be enough, because it can leave
- * all fingerprints in one half; so try again until there is room. */
-static bool make_room(struct rdb_seen *seen, const struct fingerprint *print)
-{
-    if (seen->buckets == NULL) {
-        struct rdb_seen_bucket **buckets = mem_try_alloc(sizeof(struct rdb_seen_bucket *));
-        struct rdb_seen_bucket *bucket = bucket_new(0, MIN_SIZE);
-        if (buckets == NULL || bucket == NULL) {
-            mem_free(buckets);
-            mem_free(bucket);
-            return false;
-        }
-        buckets[0] = bucket;
-        seen->buckets = buckets;
-    }
-    for (;;) {
-        size_t i = index_of(seen, print);
-        const struct rdb_seen_bucket *bucket = seen->buckets[i];
-        if (2 * (bucket->count + 1) <= bucket->size) return true;
-        if (bucket->size == BUCKET_SIZE) {
-            if (!split_bucket(seen, i)) return false;
-            continue;
-        }
-        /* It is the only bucket: double it. */
-        struct rdb_seen_bucket *bigger = bucket_new(0, 2 * bucket->size);
-        if (bigger == NULL) return false;
-        for (size_t slot = 0; slot < bucket->size; slot++)
-            if (bucket->slots[slot].low != 0) bucket_put(bigger, &bucket->slots[slot]);
-        mem_free(seen->buckets[0]);
-        seen->buckets[0] = bigger;
-    }
-}
-
 enum rdb_seen_result rdb_seen_add(struct rdb_seen *seen, struct bytes member)
 {
     struct fingerprint print;
@@ -132,8 +99,38 @@ enum rdb_seen_result rdb_seen_add(struct rdb_seen *seen, struct bytes member)
     }
     siphash_128(seen->key, member.data, member.len, &print.low, &print.high);
     print.low |= 1;
-    if (!make_room(seen, &print)) return RDB_SEEN_NO_MEMORY;
-    struct rdb_seen_bucket *bucket = seen->buckets[index_of(seen, &print)];
+
+    if (seen->buckets == NULL) {
+        struct rdb_seen_bucket **buckets = mem_try_alloc(sizeof(struct rdb_seen_bucket *));
+        struct rdb_seen_bucket *first = bucket_new(0, MIN_SIZE);
+        if (buckets == NULL || first == NULL) {
+            mem_free(buckets);
+            mem_free(first);
+            return RDB_SEEN_NO_MEMORY;
+        }
+        buckets[0] = first;
+        seen->buckets = buckets;
+    }
+    /* Make room in the fingerprint's bucket. One split may not be enough, because it can leave all
+     * fingerprints in one half; so try again until there is room. */
+    struct rdb_seen_bucket *bucket;
+    for (;;) {
+        size_t i = index_of(seen, &print);
+        bucket = seen->buckets[i];
+        if (2 * (bucket->count + 1) <= bucket->size) break;
+        if (bucket->size == BUCKET_SIZE) {
+            if (!split_bucket(seen, i)) return RDB_SEEN_NO_MEMORY;
+            continue;
+        }
+        /* It is the only bucket: double it. */
+        struct rdb_seen_bucket *bigger = bucket_new(0, 2 * bucket->size);
+        if (bigger == NULL) return RDB_SEEN_NO_MEMORY;
+        for (size_t slot = 0; slot < bucket->size; slot++)
+            if (bucket->slots[slot].low != 0) bucket_put(bigger, &bucket->slots[slot]);
+        mem_free(bucket);
+        seen->buckets[0] = bigger;
+    }
+
     struct fingerprint *slot = find_slot(bucket, &print);
     if (slot->low != 0) return RDB_SEEN_BEFORE;
     *slot = print;
