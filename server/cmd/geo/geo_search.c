@@ -165,20 +165,6 @@ static void reply_found(struct call *call, const struct search *s, const struct 
     }
 }
 
-static void store_found(struct call *call, const struct search *s, const struct geo_found *found,
-                        size_t count)
-{
-    struct object result = object_new(TYPE_ZSET);
-    for (size_t i = 0; i < count; i++) {
-        const struct geo_match *match = &found->matches[i];
-        zset_put(result.zset, match->member,
-                 s->store_distance ? match->distance / s->shape.unit : match->score, NEVER);
-    }
-    enum event event = s->form == SEARCH_STORE ? EVENT_GEOSEARCHSTORE : EVENT_GEORADIUSSTORE;
-    txn_key_store(call->txn, call->argv[s->destination], result, event);
-    resp_integer(call->out, (int64_t)count);
-}
-
 static void run_geo_search(struct call *call)
 {
     enum form form = (enum form)call_variant(call);
@@ -220,10 +206,17 @@ static void run_geo_search(struct call *call)
     /* COUNT without ANY or an order means the nearest matches. */
     if (s.count > 0 && s.order == AS_FOUND && !s.any) s.order = NEAREST_FIRST;
     if (s.order != AS_FOUND) geo_found_sort(&found, count, s.order == FARTHEST_FIRST);
-    if (s.destination != 0)
-        store_found(call, &s, &found, count);
-    else
+    if (s.destination != 0) {
+        struct object result = object_new(TYPE_ZSET);
+        for (const struct geo_match *m = found.matches; m < found.matches + count; m++)
+            zset_put(result.zset, m->member,
+                     s.store_distance ? m->distance / s.shape.unit : m->score, NEVER);
+        enum event event = form == SEARCH_STORE ? EVENT_GEOSEARCHSTORE : EVENT_GEORADIUSSTORE;
+        txn_key_store(call->txn, call->argv[s.destination], result, event);
+        resp_integer(call->out, (int64_t)count);
+    } else {
         reply_found(call, &s, &found, count);
+    }
     geo_found_drop(&found);
 }
 

@@ -240,26 +240,6 @@ static enum arg_taken take_hsetex_option(struct call *call, int *i, struct hsete
     return ARG_TAKEN;
 }
 
-/* Parses "[FNX|FXX] [EX seconds|...|KEEPTTL] FIELDS numfields field value ..." */
-static bool parse_hsetex_fields(struct call *call, struct hsetex *how)
-{
-    enum { ARGC_MIN = 6 };
-    int i = 2;
-    how->life.either_or = true;
-    while (call->argc >= ARGC_MIN && i < call->argc && !arg_is(call, i, "FIELDS")) {
-        enum arg_taken taken = take_hsetex_option(call, &i, how);
-        if (taken == ARG_OTHER)
-            failf(call, ERR_UNKNOWN_ARGUMENT, arg_width(call, i), call->argv[i].data);
-        if (taken != ARG_TAKEN) return false;
-    }
-    int64_t count = 0;
-    how->first = i + 2;
-    int left = call->argc >= ARGC_MIN ? call->argc - how->first : 0;
-    if (left >= 2 && !arg_range(call, i + 1, 1, INT32_MAX, &count, ERR_FIELDS_NUMBER)) return false;
-    if (left >= 2 && left % 2 == 0 && count == left / 2) return true;
-    return fail_named(call, ERR_ARITY);
-}
-
 static void cmd_hsetex(struct call *call)
 {
     struct hsetex how = { .first = 0 };
@@ -270,18 +250,31 @@ static void cmd_hsetex(struct call *call)
            arg_is(call, i, "KEEPTTL"))
         i++;
     how.is_dragonfly = arg_looks_like_number(call, i);
+    enum { REDIS_ARGC_MIN = 6 };
+    int left = 0;           /* arguments from the first field on */
+    int64_t count = 0;      /* numfields in Redis' form */
     if (how.is_dragonfly) { /* [NX|FNX|FXX] [KEEPTTL] seconds field value ... */
         int seconds = i;
         for (i = 2; i < seconds;)
             if (take_hsetex_option(call, &i, &how) != ARG_TAKEN) return;
         if (!arg_member_seconds(call, seconds, &how.life)) return;
         how.first = seconds + 1;
-        int left = call->argc - how.first;
-        if (left < 2 || left % 2 != 0) {
-            fail_named(call, ERR_ARITY);
-            return;
+        left = call->argc - how.first;
+    } else if (call->argc >= REDIS_ARGC_MIN) {
+        /* [FNX|FXX] [EX seconds|...|KEEPTTL] FIELDS numfields field value ... */
+        how.life.either_or = true;
+        for (i = 2; i < call->argc && !arg_is(call, i, "FIELDS");) {
+            enum arg_taken taken = take_hsetex_option(call, &i, &how);
+            if (taken == ARG_OTHER)
+                failf(call, ERR_UNKNOWN_ARGUMENT, arg_width(call, i), call->argv[i].data);
+            if (taken != ARG_TAKEN) return;
         }
-    } else if (!parse_hsetex_fields(call, &how)) {
+        how.first = i + 2;
+        left = call->argc - how.first;
+        if (left >= 2 && !arg_range(call, i + 1, 1, INT32_MAX, &count, ERR_FIELDS_NUMBER)) return;
+    }
+    if (left < 2 || left % 2 != 0 || (!how.is_dragonfly && count != left / 2)) {
+        fail_named(call, ERR_ARITY);
         return;
     }
     if (!find_typed(call, 1, TYPE_HASH, &entry)) return;

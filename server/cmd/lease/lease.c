@@ -42,29 +42,6 @@ struct take {
     msec until; /* end of the wait */
 };
 
-static bool parse_take(struct call *call, struct take *take)
-{
-    bool has_permits = false;
-    *take = (struct take){ .owner = call->argv[2], .permits = 1 };
-    if (!arg_lease_end(call, 3, &take->end)) return false;
-    for (int i = 4; i < call->argc; i += 2) {
-        bool is_permits = arg_is(call, i, "PERMITS"), is_wait = arg_is(call, i, "WAIT");
-        if (!is_permits && !is_wait) return arg_refuse_option(call, i, ERR_OPTION_UNKNOWN);
-        if (is_permits ? has_permits : take->waits)
-            return arg_refuse_option(call, i, ERR_OPTION_CONFLICT);
-        if (!arg_has_value(call, i)) return false;
-        if (is_permits) {
-            has_permits = true;
-            if (!arg_range(call, i + 1, 1, LEASE_PERMITS_MAX, &take->permits, ERR_PERMITS))
-                return false;
-        } else {
-            take->waits = true;
-            if (!arg_timeout(call, i + 1, &take->until)) return false;
-        }
-    }
-    return true;
-}
-
 /* Without WAIT, replies that no permit is free. With WAIT, blocks the client until one is; the
  * command also runs again at the instant `again`, unless that is 0. */
 static void wait_or_refuse(struct call *call, const struct take *take, msec again)
@@ -97,11 +74,29 @@ static void grant(struct call *call, struct entry *entry, const struct take *tak
 
 static void cmd_lease_take(struct call *call)
 {
-    struct take take;
+    struct take take = { .owner = call->argv[2], .permits = 1 };
+    bool has_permits = false;
     struct entry *entry;
     struct holder old;
     const struct leases *leases = &call->txn->store->leases;
-    if (!parse_take(call, &take)) return;
+    if (!arg_lease_end(call, 3, &take.end)) return;
+    for (int i = 4; i < call->argc; i += 2) {
+        bool is_permits = arg_is(call, i, "PERMITS"), is_wait = arg_is(call, i, "WAIT");
+        if (!is_permits && !is_wait) {
+            arg_refuse_option(call, i, ERR_OPTION_UNKNOWN);
+            return;
+        }
+        if (is_permits ? has_permits : take.waits) {
+            arg_refuse_option(call, i, ERR_OPTION_CONFLICT);
+            return;
+        }
+        has_permits |= is_permits;
+        take.waits |= is_wait;
+        if (!arg_has_value(call, i)) return;
+        if (is_wait && !arg_timeout(call, i + 1, &take.until)) return;
+        if (is_permits && !arg_range(call, i + 1, 1, LEASE_PERMITS_MAX, &take.permits, ERR_PERMITS))
+            return;
+    }
     if (fail_if(call, leases->granted_elsewhere, ERR_READONLY)) return;
     if (!find_typed(call, 1, TYPE_LEASE, &entry)) return;
     msec quiet = leases_quiet(leases, call->txn->now);

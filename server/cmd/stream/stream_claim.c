@@ -59,25 +59,6 @@ static bool parse_number(struct call *call, int i, int64_t *value)
     return failf(call, ERR_XCLAIM_OPTION, name);
 }
 
-/* Claims one entry if the options allow it, and returns whether it did. If the entry no longer
- * exists, removes its ID from the pending ones. */
-static bool claim_id(struct call *call, struct claim *claim, struct stream_id id,
-                     struct resp_writer *out)
-{
-    const struct group_target *target = &claim->target;
-    struct pending pending = { .id = id, .deliveries = 1 };
-    struct stream_entry entry;
-    bool found = pending_find(target->group, id, &pending);
-    if (!find_stream_entry(target->entry->object.stream, id, &entry)) {
-        if (found) txn_pending_remove(call->txn, target->entry, target->group, id);
-        return false;
-    }
-    if (found ? !is_claimable(call, &pending, claim->idle) : !claim->force) return false;
-    if (found && is_dead(call, claim, &pending, &entry)) return false;
-    claim_entry(call, claim, &pending, &entry, out);
-    return true;
-}
-
 static void cmd_xclaim(struct call *call)
 {
     struct claim claim = { .at = -1, .deliveries = -1 };
@@ -112,16 +93,27 @@ static void cmd_xclaim(struct call *call)
     /* A delivery time in the future counts as now, because the clocks of clients may be wrong. */
     if (claim.at < 0 || claim.at > call->txn->now) claim.at = call->txn->now;
 
-    struct group_position position = group_position(claim.target.group);
+    const struct group_target *target = &claim.target;
+    struct group_position position = group_position(target->group);
     if (stream_id_before(position.last, last)) {
         position.last = last;
-        txn_group_set_position(call->txn, claim.target.entry, claim.target.group, &position,
-                               EVENT_NONE);
+        txn_group_set_position(call->txn, target->entry, target->group, &position, EVENT_NONE);
     }
     outbuf_init(&collected);
     struct resp_writer out = resp_writer_to(call->out, &collected);
-    for (int i = 5; i < end; i++)
-        count += claim_id(call, &claim, stream_id_of(call, i), &out);
+    for (int i = 5; i < end; i++) {
+        struct pending pending = { .id = stream_id_of(call, i), .deliveries = 1 };
+        struct stream_entry entry;
+        bool found = pending_find(target->group, pending.id, &pending);
+        if (!find_stream_entry(target->entry->object.stream, pending.id, &entry)) {
+            if (found) txn_pending_remove(call->txn, target->entry, target->group, pending.id);
+        } else if (found ? is_claimable(call, &pending, claim.idle) &&
+                               !is_dead(call, &claim, &pending, &entry)
+                         : claim.force) {
+            claim_entry(call, &claim, &pending, &entry, &out);
+            count++;
+        }
+    }
     resp_array(call->out, count);
     resp_splice(call->out, &collected);
 }

@@ -121,22 +121,6 @@ struct options {
     int64_t min_match_len;
 };
 
-static void reply_lcs_text(struct call *call, const struct table *table)
-{
-    char *text = mem_try_alloc(table->length);
-    if (fail_if(call, text == NULL && table->length > 0, ERR_LCS_NO_MEMORY)) return;
-    struct traceback back = traceback_begin(table);
-    struct match match;
-    size_t at = table->length;
-    while (traceback_next(&back, &match)) {
-        ensure(text != NULL && match.len <= at, "a match of %zu bytes before %zu", match.len, at);
-        at -= match.len;
-        memcpy(text + at, table->a.data + match.a_at, match.len);
-    }
-    resp_bulk(call->out, text, table->length);
-    mem_free(text);
-}
-
 static void reply_span(struct call *call, size_t at, size_t len)
 {
     resp_array(call->out, 2);
@@ -203,12 +187,25 @@ static void cmd_lcs(struct call *call)
                            .words = (b.len + WORD_BITS - 1) / WORD_BITS,
                            .row_count = options.len ? 1 : a.len };
     if (fail_if(call, a.len > 0 && b.len > 0 && !fill_table(&table), ERR_LCS_NO_MEMORY)) return;
-    if (options.idx)
+    if (options.idx) {
         reply_lcs_matches(call, &table, &options);
-    else if (options.len)
+    } else if (options.len) {
         resp_integer(call->out, (int64_t)table.length);
-    else
-        reply_lcs_text(call, &table);
+    } else {
+        struct traceback back = traceback_begin(&table);
+        struct match match;
+        size_t at = table.length;
+        char *joined = mem_try_alloc(at);
+        bool fits = joined != NULL || at == 0;
+        while (fits && traceback_next(&back, &match)) {
+            ensure(joined != NULL && match.len <= at, "a match of %zu bytes before %zu", match.len,
+                   at);
+            at -= match.len;
+            memcpy(joined + at, a.data + match.a_at, match.len);
+        }
+        if (!fail_if(call, !fits, ERR_LCS_NO_MEMORY)) resp_bulk(call->out, joined, table.length);
+        mem_free(joined);
+    }
     mem_free(table.rows);
 }
 
