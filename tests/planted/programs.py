@@ -135,16 +135,16 @@ PLANTS = {
     ),
     "POSTPONE goes beyond ATMOST": (
         "tests/e2e/queues/test_dehydrator_model.py",
-        ("server/cmd/dehydrator/dehydrator_push.c", "&& at > latest)\n", "&& at > latest + 1)\n"),
+        ("server/cmd/dehydrator/dehydrator.c", "&& at > latest)\n", "&& at > latest + 1)\n"),
     ),
     "KEEP replaces an element": (
         "tests/e2e/queues/test_dehydrator_model.py",
-        ("server/cmd/dehydrator/dehydrator_push.c",
+        ("server/cmd/dehydrator/dehydrator.c",
          "if (push->mode == PUSH_KEEP || remembered) return", "if (remembered) return"),
     ),
     "REPLACE changes a claimed element": (
         "tests/e2e/queues/test_dehydrator_model.py",
-        ("server/cmd/dehydrator/dehydrator_push.c", "element).claimed) {", "element).claimed && false) {"),
+        ("server/cmd/dehydrator/dehydrator.c", "element).claimed) {", "element).claimed && false) {"),
     ),
     "a dehydrator takes one more than MAXLEN": (
         "tests/e2e/queues/test_dehydrator_claims.py maxlen",

@@ -101,7 +101,7 @@ static void poll_first(struct call *call, struct entry *entry, size_t count, boo
     }
 }
 
-/* Polls `count` elements, then those that became due through this: successors (dehydrator_push.c),
+/* Polls `count` elements, then those that became due through this: successors (dehydrator.c),
  * which take the place of an element that is removed. The reply begins with the number of elements,
  * which is unknown until the end, so the replies are collected first. Without successors they are
  * written at once. */
