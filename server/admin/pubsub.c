@@ -128,7 +128,7 @@ static void reply_listeners(struct call *call)
 
 static void cmd_pubsub_numpat(struct call *call)
 {
-    resp_integer(call->out, (int64_t)pubsub_pattern_count(pubsub_of(call)));
+    resp_integer(call->out, (int64_t)pubsub_count(pubsub_of(call), PUBSUB_PATTERN));
 }
 
 static void cmd_pubsub_help(struct call *call)

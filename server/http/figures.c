@@ -128,8 +128,8 @@ void figures_read(struct figures *figures, const struct admin_parts *context,
         (double)(blocked_count(context->engine->blocked) + clients_paused(context->clients));
     figures->clients_tracking = (double)tracking.sessions;
     figures->tracking_keys = (double)tracking.keys;
-    figures->channels = (double)pubsub_channel_count(context->pubsub);
-    figures->patterns = (double)pubsub_pattern_count(context->pubsub);
+    figures->channels = (double)pubsub_count(context->pubsub, PUBSUB_CHANNEL);
+    figures->patterns = (double)pubsub_count(context->pubsub, PUBSUB_PATTERN);
     read_expiry(figures, context->engine->store, clock_now(context->clock));
     figures->journal = persist.journal;
     figures->journal_bytes = (double)persist.journal_bytes;

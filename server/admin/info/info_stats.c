@@ -69,9 +69,9 @@ void info_stats(struct report *report)
     }
     write_traffic_and_expiry(report);
     const struct info_row rows[] = {
-        COUNT("pubsub_channels", pubsub_channel_count(context->pubsub)),
-        COUNT("pubsub_patterns", pubsub_pattern_count(context->pubsub)),
-        COUNT("pubsubshard_channels", pubsub_shard_count(context->pubsub)),
+        COUNT("pubsub_channels", pubsub_count(context->pubsub, PUBSUB_CHANNEL)),
+        COUNT("pubsub_patterns", pubsub_count(context->pubsub, PUBSUB_PATTERN)),
+        COUNT("pubsubshard_channels", pubsub_count(context->pubsub, PUBSUB_SHARD)),
         NUMBER("latest_fork_usec", forks.last_usec),
         COUNT("total_forks", forks.count),
         NEVER_ANY("migrate_cached_sockets"),

@@ -101,7 +101,8 @@ void notify_set_flags(struct notify *notify, const char *text)
 
 static bool has_subscribers(const struct notify *notify)
 {
-    return pubsub_channel_count(notify->pubsub) > 0 || pubsub_pattern_count(notify->pubsub) > 0;
+    return pubsub_count(notify->pubsub, PUBSUB_CHANNEL) > 0 ||
+           pubsub_count(notify->pubsub, PUBSUB_PATTERN) > 0;
 }
 
 /* Returns the events to request from the store. Events of keys cost the store almost nothing. For

@@ -248,19 +248,9 @@ size_t pubsub_listeners(const struct pubsub *pubsub, enum pubsub_kind kind, stru
     return topic != NULL ? topic->listeners : 0;
 }
 
-size_t pubsub_channel_count(const struct pubsub *pubsub)
+size_t pubsub_count(const struct pubsub *pubsub, enum pubsub_kind kind)
 {
-    return dict_count(&pubsub->kinds[PUBSUB_CHANNEL].by_name);
-}
-
-size_t pubsub_pattern_count(const struct pubsub *pubsub)
-{
-    return dict_count(&pubsub->kinds[PUBSUB_PATTERN].by_name);
-}
-
-size_t pubsub_shard_count(const struct pubsub *pubsub)
-{
-    return dict_count(&pubsub->kinds[PUBSUB_SHARD].by_name);
+    return dict_count(&pubsub->kinds[kind].by_name);
 }
 
 size_t pubsub_sessions(const struct pubsub *pubsub)

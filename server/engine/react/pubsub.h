@@ -30,9 +30,8 @@ size_t pubsub_publish_shard(struct pubsub *pubsub, struct bytes channel, struct 
 
 /* Returns the number of sessions subscribed to this name, for NUMSUB and SHARDNUMSUB. */
 size_t pubsub_listeners(const struct pubsub *pubsub, enum pubsub_kind kind, struct bytes name);
-size_t pubsub_channel_count(const struct pubsub *pubsub);
-size_t pubsub_pattern_count(const struct pubsub *pubsub); /* distinct patterns */
-size_t pubsub_shard_count(const struct pubsub *pubsub);
+/* Returns the number of distinct names of this kind that have subscribers. */
+size_t pubsub_count(const struct pubsub *pubsub, enum pubsub_kind kind);
 size_t pubsub_sessions(const struct pubsub *pubsub); /* that have subscriptions */
 /* Visits each name of the kind that has subscribers. */
 void pubsub_each(const struct pubsub *pubsub, enum pubsub_kind kind,

@@ -298,7 +298,7 @@ START_TEST(reset_leaves_a_fresh_session)
     ck_assert_ptr_null(session->multi);
     ck_assert_ptr_null(session->watching);
     ck_assert_ptr_null(session->subscriber);
-    ck_assert_uint_eq(pubsub_channel_count(pubsub), 0);
+    ck_assert_uint_eq(pubsub_count(pubsub, PUBSUB_CHANNEL), 0);
 }
 END_TEST
 

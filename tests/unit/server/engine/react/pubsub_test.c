@@ -96,12 +96,12 @@ START_TEST(channels_patterns_and_subscribers_are_counted)
     pubsub_subscribe(pubsub, bert, PUBSUB_CHANNEL, LIT("b"));
     pubsub_subscribe(pubsub, anna, PUBSUB_PATTERN, LIT("p*"));
     pubsub_subscribe(pubsub, bert, PUBSUB_PATTERN, LIT("p*"));
-    ck_assert_uint_eq(pubsub_channel_count(pubsub), 2);
-    ck_assert_uint_eq(pubsub_pattern_count(pubsub), 1);
+    ck_assert_uint_eq(pubsub_count(pubsub, PUBSUB_CHANNEL), 2);
+    ck_assert_uint_eq(pubsub_count(pubsub, PUBSUB_PATTERN), 1);
     ck_assert_uint_eq(pubsub_listeners(pubsub, PUBSUB_CHANNEL, LIT("a")), 2);
     ck_assert_uint_eq(pubsub_listeners(pubsub, PUBSUB_CHANNEL, LIT("nobody")), 0);
     pubsub_forget(pubsub, bert);
-    ck_assert_uint_eq(pubsub_channel_count(pubsub), 1);
+    ck_assert_uint_eq(pubsub_count(pubsub, PUBSUB_CHANNEL), 1);
     ck_assert_uint_eq(pubsub_listeners(pubsub, PUBSUB_CHANNEL, LIT("a")), 1);
     ck_assert_uint_eq(session_subscriptions(bert), 0);
     ck_assert_ptr_null(bert->subscriber);
@@ -128,11 +128,11 @@ START_TEST(patterns_do_not_match_shard_channels)
     hears(&callers[1], "");
     ck_assert_uint_eq(pubsub_publish(pubsub, LIT("a"), LIT("hi")), 2);
     hears(&callers[0], "");
-    ck_assert_uint_eq(pubsub_shard_count(pubsub), 1);
+    ck_assert_uint_eq(pubsub_count(pubsub, PUBSUB_SHARD), 1);
     ck_assert_uint_eq(pubsub_listeners(pubsub, PUBSUB_SHARD, LIT("a")), 1);
     ck_assert_uint_eq(session_subscriptions(anna), 1);
     pubsub_forget(pubsub, anna);
-    ck_assert_uint_eq(pubsub_shard_count(pubsub), 0);
+    ck_assert_uint_eq(pubsub_count(pubsub, PUBSUB_SHARD), 0);
     ck_assert_uint_eq(pubsub_publish_shard(pubsub, LIT("a"), LIT("hi")), 0);
 }
 END_TEST
