@@ -95,7 +95,7 @@ struct acl *acl_new(const struct commands *commands, const struct conf *conf)
     struct acl *acl = mem_zalloc(sizeof(*acl));
     acl->commands = commands;
     acl->conf = conf;
-    acl_log_init(&acl->log);
+    TAILQ_INIT(&acl->log.entries);
     acl_users_init(&acl->users);
     acl->main_user = acl_user_new(LIT("default"), true);
     acl_user_open(acl->main_user);

@@ -39,14 +39,6 @@ static void end_question(struct question *question)
 
 /* ---- parts of a selector -------------------------------------------------------------------- */
 
-static bool allows_key(const struct acl_selector *selector, struct bytes key, unsigned access)
-{
-    for (const struct acl_item *item = selector->keys.first; item != NULL; item = item->next) {
-        if ((item->tag & access) == access && bytes_match(blob_view(item->text), key)) return true;
-    }
-    return false;
-}
-
 /* Returns the index of the first key that is refused, or 0. */
 static int refused_key(const struct acl_selector *selector, struct question *question)
 {
@@ -70,7 +62,11 @@ static int refused_key(const struct acl_selector *selector, struct question *que
         /* A key that is only tested, as by EXISTS, needs a pattern with any permission. */
         unsigned access = flags & KEY_ACCESS ? ACL_READ : 0;
         if (flags & (KEY_INSERT | KEY_DELETE | KEY_UPDATE)) access |= ACL_WRITE;
-        if (!allows_key(selector, question->argv[at], access)) return at;
+        const struct acl_item *item = selector->keys.first;
+        while (item != NULL && !((item->tag & access) == access &&
+                                 bytes_match(blob_view(item->text), question->argv[at])))
+            item = item->next;
+        if (item == NULL) return at;
     }
     return 0;
 }

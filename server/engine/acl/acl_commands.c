@@ -31,21 +31,12 @@ static void set_bits(struct acl_selector *selector, struct command_ref ref, bool
         set_bit(selector, sub.stats->id, allow);
 }
 
-static void set_all(struct acl_selector *selector, bool allow)
+void acl_commands_set_all(struct acl_selector *selector, bool allow)
 {
     memset(selector->allowed, allow ? 0xff : 0, sizeof(selector->allowed));
     selector->all_commands = allow;
-    acl_rules_reset(&selector->rules, allow);
-}
-
-void acl_commands_allow_all(struct acl_selector *selector)
-{
-    set_all(selector, true);
-}
-
-void acl_commands_deny_all(struct acl_selector *selector)
-{
-    set_all(selector, false);
+    acl_rules_drop(&selector->rules);
+    selector->rules.from_all = allow;
 }
 
 /* ---- words ---------------------------------------------------------------------------------- */
@@ -69,7 +60,7 @@ enum acl_fault acl_commands_apply(struct acl_selector *selector, const struct co
     if (word.len >= 2 && word.data[1] == '@') {
         struct bytes name = bytes_of(word.data + 2, word.len - 2);
         if (bytes_is_word(name, "all")) {
-            set_all(selector, allow);
+            acl_commands_set_all(selector, allow);
             return ACL_NO_FAULT;
         }
         int category = category_find(name);

@@ -20,12 +20,6 @@ const char *acl_where_text(enum acl_where where)
     return texts[where];
 }
 
-void acl_log_init(struct acl_log *log)
-{
-    *log = (struct acl_log){ .count = 0 };
-    TAILQ_INIT(&log->entries);
-}
-
 static void drop_entry(struct acl_log *log, struct acl_log_entry *entry)
 {
     TAILQ_REMOVE(&log->entries, entry, next);

@@ -45,7 +45,6 @@ struct acl_refusal {
     msec now;
 };
 
-void acl_log_init(struct acl_log *log);
 /* Records a refusal, with copies of its texts. Then drops the oldest entries beyond `most`. */
 void acl_log_add(struct acl_log *log, const struct acl_refusal *refusal, size_t most);
 void acl_log_reset(struct acl_log *log);

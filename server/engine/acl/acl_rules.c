@@ -47,12 +47,6 @@ static void add_subrule(struct acl_rules *rules, const struct command *command,
     rule->subrules = subrules;
 }
 
-void acl_rules_reset(struct acl_rules *rules, bool from_all)
-{
-    acl_rules_drop(rules);
-    rules->from_all = from_all;
-}
-
 void acl_rules_drop(struct acl_rules *rules)
 {
     acl_items_clear(&rules->items);

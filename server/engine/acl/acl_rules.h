@@ -31,7 +31,6 @@ struct acl_rules {
     size_t subrule_count;
 };
 
-void acl_rules_reset(struct acl_rules *rules, bool from_all);
 void acl_rules_drop(struct acl_rules *rules);
 struct acl_rules acl_rules_copy(const struct acl_rules *rules);
 

@@ -95,9 +95,9 @@ enum acl_fault acl_selector_apply(struct acl_selector *selector, const struct co
     else if (bytes_is_word(word, "resetchannels"))
         set_all_channels(selector, false);
     else if (bytes_is_word(word, "allcommands"))
-        acl_commands_allow_all(selector);
+        acl_commands_set_all(selector, true);
     else if (bytes_is_word(word, "nocommands"))
-        acl_commands_deny_all(selector);
+        acl_commands_set_all(selector, false);
     else if (word.len > 0 && (word.data[0] == '~' || word.data[0] == '%')) {
         /* "~pattern", "%R~pattern", "%W~pattern" or "%RW~pattern". If a rule with this pattern
          * exists, add the permissions to it. As in Redis, a word that ends at ~ is accepted, and

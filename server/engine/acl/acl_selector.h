@@ -50,8 +50,8 @@ enum acl_fault acl_selector_apply(struct acl_selector *selector, const struct co
 /* Applies a word about commands: +get -get +@read +config|get +select|0 +@all -@all. */
 enum acl_fault acl_commands_apply(struct acl_selector *selector, const struct commands *commands,
                                   struct bytes word);
-void acl_commands_allow_all(struct acl_selector *selector);
-void acl_commands_deny_all(struct acl_selector *selector);
+/* Allows all commands, or none, and replaces the rules about commands by this one. */
+void acl_commands_set_all(struct acl_selector *selector, bool allow);
 
 /* Append the words that would make this selector from a new one: "~a* %R~b &ch* -@all +get".
  * `resets` puts "resetchannels" before the channels, because acl-pubsub-default may give a new user

@@ -38,7 +38,7 @@ void acl_user_open(struct acl_user *user)
     struct acl_selector *root = &user->selectors[0];
     acl_selector_reset(root, true);
     root->all_keys = true;
-    acl_commands_allow_all(root);
+    acl_commands_set_all(root, true);
     user->on = user->nopass = true;
     update_unrestricted(user);
 }
