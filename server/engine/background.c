@@ -74,31 +74,6 @@ void background_serve_with(struct background *background, bool (*serve)(void *ct
     background->serve_ctx = ctx;
 }
 
-/* Returns true when the budget is spent, and false when no slice finds work. */
-static bool work_until(struct background *background, int64_t now, int64_t end)
-{
-    unsigned idle = 0;
-    for (; idle < background->count;
-         background->next = (background->next + 1) % background->count) {
-        struct slice *slice = &background->slices[background->next];
-        idle++;
-        bool worked = slice->work.run(slice->work.ctx, slice->amount);
-        bool served = background->serve != NULL && background->serve(background->serve_ctx);
-        if (!worked && !served) continue;
-        idle = 0;
-        background->worked = true;
-        int64_t at = clock_quick_usec(background->clock), usec = at - now;
-        slice->used += usec;
-        if (usec > BATCH_USEC && slice->amount > 1)
-            slice->amount /= 2;
-        else if (usec < BATCH_USEC / 2 && 2 * slice->amount <= slice->work.most)
-            slice->amount *= 2;
-        now = at;
-        if (now >= end) return true;
-    }
-    return false;
-}
-
 bool background_turn(struct background *background)
 {
     clock_tick(background->clock);
@@ -113,8 +88,28 @@ bool background_turn(struct background *background)
         budget = others < LEAST_USEC ? LEAST_USEC : others > MOST_USEC ? MOST_USEC : others;
         if (behind > budget) budget = behind;
     }
+    bool left = false; /* the budget is spent; otherwise no slice finds work any more */
+    int64_t begun = now;
     background->worked = false;
-    bool left = work_until(background, now, now + budget);
+    for (unsigned idle = 0; idle < background->count;
+         background->next = (background->next + 1) % background->count) {
+        struct slice *slice = &background->slices[background->next];
+        idle++;
+        bool worked = slice->work.run(slice->work.ctx, slice->amount);
+        bool served = background->serve != NULL && background->serve(background->serve_ctx);
+        if (!worked && !served) continue;
+        idle = 0;
+        background->worked = true;
+        int64_t at = clock_quick_usec(background->clock), usec = at - begun;
+        slice->used += usec;
+        if (usec > BATCH_USEC && slice->amount > 1)
+            slice->amount /= 2;
+        else if (usec < BATCH_USEC / 2 && 2 * slice->amount <= slice->work.most)
+            slice->amount *= 2;
+        begun = at;
+        left = at >= now + budget;
+        if (left) break;
+    }
     background->clock->finish = false;
     if (left && !background->left) background->since = now;
     background->left = left;

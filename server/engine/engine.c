@@ -34,7 +34,6 @@ void engine_call(struct engine *engine, struct call *call)
     if (call->failed) engine->stats->errors++;
 }
 
-/* CLIENT REPLY SKIP suppresses the reply of the next request. */
 void engine_answered(struct session *session)
 {
     if (session->reply_mode == REPLY_SKIPPING)

@@ -81,20 +81,6 @@ static void run_alone(struct engine *engine, struct call *call)
     }
 }
 
-/* Do lines of HTTP begin with this word? The switch on the first letter comes first because many
- * frequent commands are as long as these words. */
-static bool is_http_word(struct bytes word)
-{
-    if (word.len == 0) return false;
-    switch (word.data[0]) {
-    case 'p':
-    case 'P': return bytes_is_word(word, "post");
-    case 'h':
-    case 'H': return bytes_is_word(word, "host:");
-    default: return false;
-    }
-}
-
 bool engine_request(struct engine *engine, struct session *session, struct command_ref command,
                     int argc, const struct bytes *argv)
 {
@@ -105,9 +91,11 @@ bool engine_request(struct engine *engine, struct session *session, struct comma
     };
     call.context = call.command.context;
     /* A web page can make a browser send an HTTP request to this port, with commands in its body.
-     * Lines of such a request begin with these words: close the connection before later lines
-     * run. */
-    if (is_http_word(argv[0])) {
+     * Lines of such a request begin with these words: close the connection before later lines run.
+     * The first letter is tested before the word, because many frequent commands are as long. */
+    char first = argv[0].len > 0 ? (char)(argv[0].data[0] | 0x20) : '\0'; /* in lower case */
+    if ((first == 'p' && bytes_is_word(argv[0], "post")) ||
+        (first == 'h' && bytes_is_word(argv[0], "host:"))) {
         /* Logged once a minute, as in Redis, so that unauthenticated clients can't fill the log. */
         msec now = clock_now(engine->clock), age = now - engine->http_logged_at;
         if (age < 0 || age >= HTTP_LOG_MSEC) {

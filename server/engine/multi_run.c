@@ -27,7 +27,7 @@ static void run_queued(void *ctx, const struct call *queued)
           : verdict == ACL_NO_CHANNEL ? "no permission to access one of the channels used as "
                                         "arguments"
                                       : "no permission to execute the command or subcommand");
-    if (engine->observer != NULL) observe_refused(engine->observer, &call);
+    if (engine->observer != NULL) observe_error(engine->observer, &call);
 }
 
 /* DIFFERS: if a session publishes to itself, Redis 7.0 puts the message into the middle of EXEC's

@@ -12,11 +12,6 @@ enum error rights_error(enum acl_verdict verdict)
     }
 }
 
-void rights_fail(struct call *call, enum acl_verdict verdict)
-{
-    fail_named(call, rights_error(verdict));
-}
-
 enum acl_verdict rights_check(struct engine *engine, struct call *call, enum acl_where where)
 {
     const struct acl_user *user = call->session->user;

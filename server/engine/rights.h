@@ -16,6 +16,5 @@ static inline bool rights_are_limited(const struct session *session)
  * because permissions may change in between. Counts a refusal and adds it to ACL LOG. For an
  * allowed SORT, sets call->limits_keys if the user may not read every key. */
 enum acl_verdict rights_check(struct engine *engine, struct call *call, enum acl_where where);
-/* Returns the error for a refusal. rights_fail replies with it, and names the command. */
+/* Returns the error for a refusal, in whose text %s stands for the command's name. */
 enum error rights_error(enum acl_verdict verdict);
-void rights_fail(struct call *call, enum acl_verdict verdict);

@@ -261,33 +261,26 @@ bool settle_postpones(struct engine *engine, const struct blocked_try *try)
     return true;
 }
 
-/* Must sessions that count keys wait longer? The answer needs a count of the due keys, which costs
- * as much as expiring some of them. While expired keys are being removed, it is therefore yes
- * without a count until COUNT_AT_ONCE more keys or members have expired, or none is due. */
-static bool still_counts_slowly(struct settle *settle)
-{
-    struct engine *engine = settle->engine;
-    uint64_t expired = engine->store->stats.expired_keys + engine->store->stats.expired_members;
-    msec now = clock_now(engine->clock);
-    /* After CONFIG RESETSTAT the total may be below counted_at: then count. */
-    bool few = expired >= settle->counted_at && expired - settle->counted_at < COUNT_AT_ONCE;
-    if (few && store_next_due(engine->store) <= now && !engine_keeps_overdue(engine, now))
-        return true;
-    settle->counted_at = expired;
-    return counts_slowly(engine);
-}
-
 bool settle_slice(struct settle *settle, size_t amount)
 {
     if (settle == NULL || settle->engine->loading) return false;
     struct engine *engine = settle->engine;
     msec now = clock_now(engine->clock);
-    /* Hide expired keys for calls that wait to count; there may be more. */
-    if (!TAILQ_EMPTY(&settle->counting) && engine_keeps_overdue(engine, now) &&
-        store_hide(engine->store, now, amount) == amount)
-        return true;
-    if (!TAILQ_EMPTY(&settle->counting) && !still_counts_slowly(settle))
-        make_ready(settle, &settle->counting);
+    if (!TAILQ_EMPTY(&settle->counting)) {
+        bool keeps = engine_keeps_overdue(engine, now);
+        /* Hide expired keys for calls that wait to count; there may be more. */
+        if (keeps && store_hide(engine->store, now, amount) == amount) return true;
+        /* To know whether these calls must wait longer, the due keys have to be counted, which
+         * costs as much as expiring some of them. While expired keys are being removed, count only
+         * when COUNT_AT_ONCE more keys or members have expired, or none is due. After CONFIG
+         * RESETSTAT the total may be below counted_at: then count, too. */
+        uint64_t expired = engine->store->stats.expired_keys + engine->store->stats.expired_members;
+        bool few = expired >= settle->counted_at && expired - settle->counted_at < COUNT_AT_ONCE;
+        if (keeps || !few || store_next_due(engine->store) > now) {
+            settle->counted_at = expired;
+            if (!counts_slowly(engine)) make_ready(settle, &settle->counting);
+        }
+    }
     bool worked = !TAILQ_EMPTY(&settle->keys);
 
     /* The keys take turns. */

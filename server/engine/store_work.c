@@ -240,19 +240,6 @@ static msec earlier(msec a, msec b)
     return a < b ? a : b;
 }
 
-/* Returns when the background changes data next. If due work waits for a subscriber (is_paced),
- * this is the end of the wait; a subscriber that reads enough before that starts a turn by
- * itself. */
-static msec next_change(const struct store_work *work)
-{
-    const struct store *store = work->engine->store;
-    msec due = store_next_due(store), paced = pace_until(&work->engine->pace);
-    if (paced == INT64_MIN || memory_limit_exceeded(work->engine)) return due;
-    if (policy_walk_pending(store)) due = 0;
-    msec end = due_at_expiry(paced).at;
-    return due > end ? due : end;
-}
-
 /* Returns when the next turn must start: for a change of data, or for the timeout of a blocked
  * client. A pause delays the former but not the latter. */
 static msec next_due(const struct store_work *work)
@@ -261,7 +248,16 @@ static msec next_due(const struct store_work *work)
     const struct blocked *blocked = work->engine->blocked;
     const struct store *store = work->engine->store;
     msec change = blocked_next_wake(blocked);
-    if (!work->engine->role.replica) change = earlier(change, next_change(work));
+    if (!work->engine->role.replica) {
+        /* If due work waits for a subscriber (is_paced), it is done at the end of the wait; a
+         * subscriber that reads enough before that starts a turn by itself. */
+        msec due = store_next_due(store), paced = pace_until(&work->engine->pace);
+        if (paced != INT64_MIN && !memory_limit_exceeded(work->engine)) {
+            msec end = due_at_expiry(paced).at;
+            if (due < end || policy_walk_pending(store)) due = end;
+        }
+        change = earlier(change, due);
+    }
     /* A pause delays this work. Without one, background_is_left already starts the next turn. */
     if (pause_is_on(pause) && policy_walk_pending(store)) change = 0;
     /* Some keys became ready after the background's turn, or wait for the end of a pause. */

@@ -30,7 +30,7 @@ static bool is_answered(struct engine *engine, struct txn *txn, const struct blo
     if (verdict == ACL_ALLOWED)
         call_run(&call);
     else
-        rights_fail(&call, verdict);
+        fail_named(&call, rights_error(verdict));
     if (verdict == ACL_ALLOWED && block.count == 0) engine_note_reads(engine, &call);
     if (observer != NULL) observe_again(observer, &call, began, try->time);
     if (call.failed) engine->stats->errors++;

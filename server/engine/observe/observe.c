@@ -52,7 +52,7 @@ void observer_reset(struct observer *observer, struct commands *commands)
     commands_each_stats(commands, reset_stats, NULL);
 }
 
-static void count_error(struct observer *observer, const struct call *call)
+void observe_error(struct observer *observer, const struct call *call)
 {
     if (!call->failed || call->error_code[0] == '\0') return;
     struct bytes code = bytes_of(call->error_code, strlen(call->error_code));
@@ -69,12 +69,7 @@ static void count_error(struct observer *observer, const struct call *call)
 void observe_rejected(struct observer *observer, const struct call *call)
 {
     if (call->command.stats != NULL) call->command.stats->rejected++;
-    count_error(observer, call);
-}
-
-void observe_refused(struct observer *observer, const struct call *call)
-{
-    count_error(observer, call);
+    observe_error(observer, call);
 }
 
 void observe_turn(struct observer *observer, int64_t usec)
@@ -165,7 +160,7 @@ count_run(struct observer *observer, const struct call *call, int64_t began)
     call->command.stats->usec += (uint64_t)usec;
     if (call->block != NULL) observer->run_usec += (uint64_t)usec; /* not inside EXEC or a script */
     call->command.stats->failed += call->failed;
-    count_error(observer, call);
+    observe_error(observer, call);
     return usec;
 }
 
@@ -216,7 +211,7 @@ void observe_again(struct observer *observer, const struct call *call, int64_t b
  * blocked command. (doc/differs.md) */
 void observe_ended(struct observer *observer, const struct call *call, const struct call_time *time)
 {
-    count_error(observer, call);
+    observe_error(observer, call);
     if (call->command.stats == NULL) return;
     call->command.stats->failed += call->failed;
     struct span span = span_until(time, observe_now(observer));

@@ -71,5 +71,6 @@ void observe_expiry(struct observer *observer, int64_t usec);
 void observe_monitor(struct observer *observer, const struct call *call);
 /* Counts a refused call in its command's statistics, and its error by code. */
 void observe_rejected(struct observer *observer, const struct call *call);
-/* For a queued call that EXEC refuses: counts only the error by code, as Redis does. */
-void observe_refused(struct observer *observer, const struct call *call);
+/* Counts the error of a failed call by its code, and nothing else: for a queued call that EXEC
+ * refuses, as Redis does. */
+void observe_error(struct observer *observer, const struct call *call);
