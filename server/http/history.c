@@ -3,16 +3,6 @@
 
 #include "store/mem/mem.h"
 
-struct history *history_new(void)
-{
-    return mem_zalloc(sizeof(struct history));
-}
-
-void history_free(struct history *history)
-{
-    mem_free(history);
-}
-
 static size_t slot_of_second(uint64_t second)
 {
     return second % HISTORY_SECONDS;

@@ -13,7 +13,7 @@ enum {
     HISTORY_LAGS = 6,         /* copies kept: a minute */
 };
 
-/* Rings: second number `count - 1` is the latest. */
+/* Rings: second number `count - 1` is the latest. All zero at first. */
 struct history {
     double commands[HISTORY_SECONDS]; /* per second */
     double errors[HISTORY_SECONDS];   /* per second */
@@ -23,8 +23,6 @@ struct history {
     struct histogram lags[HISTORY_LAGS]; /* a ring of copies */
 };
 
-struct history *history_new(void);
-void history_free(struct history *history);
 /* Adds the values of one second, for a timer of the caller. O(HISTOGRAM_BUCKETS) */
 void history_note(struct history *history, const struct stats *stats, const struct store *store);
 

@@ -85,7 +85,7 @@ static void on_second(void *ctx)
 {
     struct http *http = ctx;
     const struct admin_parts *context = http->site.context;
-    history_note(http->site.history, context->engine->stats, context->engine->store);
+    history_note(&http->site.history, context->engine->stats, context->engine->store);
     loop_timer_set(http->second, SECOND_USEC);
 }
 
@@ -95,10 +95,9 @@ struct http *http_open(struct loop *loop, const struct admin_parts *context, str
     struct http *http = mem_zalloc(sizeof(*http));
     http->visitors = visitors_new(loop, tls);
     http->delayed = delayed_new(loop);
-    http->site =
-        (struct site){ .context = context,
-                       .survey = survey_new(context->engine->store, context->conf, context->clock),
-                       .history = history_new() };
+    http->site = (struct site){ .context = context,
+                                .survey = survey_new(context->engine->store, context->conf,
+                                                     context->clock) };
     http->second = loop_timer_new(loop, on_second, http);
     on_second(http);
     http->server = evhttp_new(loop_event_base(loop));
@@ -139,7 +138,6 @@ void http_close(struct http *http)
     visitors_free(http->visitors);
     loop_timer_free(http->second);
     survey_free(http->site.survey);
-    history_free(http->site.history);
     mem_free(http);
 }
 

@@ -250,7 +250,7 @@ void site_answer(struct site *site, const struct site_request *request, struct s
     } else if (bytes_equal(request->path, LIT("/state.json"))) {
         reply->type = "application/json";
         update(site);
-        state_write(&reply->body, site->context, &site->counts, site->survey, site->history);
+        state_write(&reply->body, site->context, &site->counts, site->survey, &site->history);
     } else if (bytes_equal(request->path, LIT("/why.json"))) {
         answer_why(site, request->query, reply);
     } else if (page_file_find(request->path, &file)) {

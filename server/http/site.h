@@ -11,7 +11,7 @@
 struct site {
     const struct admin_parts *context;
     struct survey *survey;
-    struct history *history;
+    struct history history;
     struct figures_http counts;
 };
 

@@ -31,7 +31,6 @@ static void begin(void)
 {
     if (world.loop == NULL) make_world();
     site = (struct site){ .context = &world.admin.parts,
-                          .history = history_new(),
                           .survey = survey_new(world.world.store, &world.conf, &world.clock) };
 }
 
@@ -123,7 +122,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     request.path = LIT("/state.json");
     ask(&request);
     survey_free(site.survey);
-    history_free(site.history);
     server_world_send(&world, 0, "FLUSHALL SYNC");
     reclaim_run(&world.world.store->reclaim, SIZE_MAX);
     return 0;

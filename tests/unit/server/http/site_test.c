@@ -14,14 +14,12 @@ static void begin(void)
 {
     server_world_init(&world, SERVER_WORLD_PLAIN);
     site = (struct site){ .context = &world.admin.parts,
-                          .survey = survey_new(world.world.store, &world.conf, &world.clock),
-                          .history = history_new() };
+                          .survey = survey_new(world.world.store, &world.conf, &world.clock) };
 }
 
 static void end(void)
 {
     survey_free(site.survey);
-    history_free(site.history);
     server_world_drop(&world);
 }
 
@@ -326,7 +324,7 @@ START_TEST(history_has_the_last_five_minutes)
 {
     struct stats stats = { 0 };
     begin();
-    struct history *history = site.history;
+    struct history *history = &site.history;
     for (int second = 0; second < HISTORY_SECONDS + 7; second++) {
         stats.commands_per_sec = second;
         stats.errors += (uint64_t)second % 3;
@@ -351,12 +349,12 @@ START_TEST(history_of_lateness_is_that_of_the_last_minute)
     struct histogram minute;
     begin();
     struct histogram *lag = &world.world.store->stats.lag;
-    history_minute(site.history, lag, &minute);
+    history_minute(&site.history, lag, &minute);
     ck_assert_uint_eq(minute.total, 0);
     for (int second = 0; second < 200; second++) {
-        history_note(site.history, &stats, world.world.store);
+        history_note(&site.history, &stats, world.world.store);
         histogram_add(lag, second == 100 ? 5000 : 1, 1);
-        history_minute(site.history, lag, &minute);
+        history_minute(&site.history, lag, &minute);
         ck_assert_uint_le(minute.total, 61);
         ck_assert_uint_ge(minute.total, second < 50 ? (uint64_t)second : 50);
         ck_assert_int_eq(minute.max > 1, second >= 100 && minute.total > (uint64_t)second - 100);
