@@ -881,15 +881,12 @@ struct session *clients_find(struct clients *all, uint64_t id)
     return NULL;
 }
 
-static void add_memory(void *ctx, const struct client_info *info)
-{
-    *(size_t *)ctx += info->memory;
-}
-
 size_t clients_bytes(struct clients *all)
 {
     size_t bytes = 0;
-    clients_each(all, add_memory, &bytes);
+    const struct client *client;
+    TAILQ_FOREACH(client, &all->by_age, by_age)
+    if (!is_doomed(client)) bytes += client_bytes(&client->session);
     return bytes;
 }
 

@@ -191,8 +191,7 @@ static void close_listener(struct listener *listener)
     *listener = (struct listener){ .io = NULL };
 }
 
-/* Opens a listening socket. On failure returns -1 with errno, and sets `step` to the failed call.
- */
+/* Opens a listening socket. On failure returns -1 with errno, and the failed call in `step`. */
 static int listen_at(const struct sockaddr *address, socklen_t size, int64_t backlog,
                      const char **step)
 {
@@ -217,38 +216,9 @@ static int64_t port_of(const struct net *net, enum client_port kind)
     return kind == PORT_TLS ? net->conf->tls_port : net->conf->port;
 }
 
-/* Listens on the first address of a host that works. On failure returns -1, with the error of
- * getaddrinfo in `rc` or, if that is 0, errno and the failed call in `step`. */
-static int listen_at_host(const struct net *net, const char *node, uint16_t number,
-                          const char **step, int *rc)
-{
-    struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE };
-    struct addrinfo *found;
-    char port[16];
-    int fd = -1;
-    const struct host_name *name = host_names_find(net->names, node);
-    if (name != NULL) {
-        *rc = name->error;
-        for (unsigned i = 0; i < name->count && fd < 0; i++) {
-            struct sockaddr_storage address = host_name_at(name, i, number);
-            fd = listen_at((struct sockaddr *)&address, name->sizes[i], net->conf->tcp_backlog,
-                           step);
-        }
-        return fd;
-    }
-    snprintf(port, sizeof(port), "%u", number);
-    *rc = getaddrinfo(node, port, &hints, &found);
-    if (*rc != 0) return -1;
-    for (struct addrinfo *at = found; at != NULL && fd < 0; at = at->ai_next)
-        fd = listen_at(at->ai_addr, at->ai_addrlen, net->conf->tcp_backlog, step);
-    int error = errno;
-    freeaddrinfo(found);
-    errno = error;
-    return fd;
-}
-
-/* Listens on one word of bind: "127.0.0.1", "::1", "*", "::*" or a host name. A word with '-' in
- * front is optional: it may name an address that this machine does not have. */
+/* Listens on one word of bind: "127.0.0.1", "::1", "*", "::*" or a host name, of which the first
+ * address that works is used. A word with '-' in front is optional: it may name an address that
+ * this machine does not have. */
 static bool listen_tcp(struct net *net, const char *word, enum client_port kind,
                        const struct reason *why)
 {
@@ -266,8 +236,28 @@ static bool listen_tcp(struct net *net, const char *word, enum client_port kind,
         listener->stays = false;
         return true;
     }
+    const struct host_name *name = host_names_find(net->names, node);
     const char *step = "socket";
-    int rc = 0, fd = listen_at_host(net, node, port, &step, &rc), error = errno;
+    int64_t backlog = net->conf->tcp_backlog;
+    int rc, fd = -1;
+    if (name != NULL) {
+        rc = name->error;
+        for (unsigned i = 0; i < name->count && fd < 0; i++) {
+            struct sockaddr_storage address = host_name_at(name, i, port);
+            fd = listen_at((struct sockaddr *)&address, name->sizes[i], backlog, &step);
+        }
+    } else {
+        struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE }, *found;
+        char service[16];
+        snprintf(service, sizeof(service), "%u", port);
+        rc = getaddrinfo(node, service, &hints, &found);
+        for (struct addrinfo *at = rc == 0 ? found : NULL; at != NULL && fd < 0; at = at->ai_next)
+            fd = listen_at(at->ai_addr, at->ai_addrlen, backlog, &step);
+        int error = errno;
+        if (rc == 0) freeaddrinfo(found);
+        errno = error;
+    }
+    int error = errno;
     if (rc != 0)
         return optional || fail_open(why, "Could not create server TCP listening socket %s:%u: %s",
                                      host, port, gai_strerror(rc));

@@ -419,26 +419,6 @@ static void parse(struct requests *requests)
     }
 }
 
-static void look_ahead(struct all_requests *all)
-{
-    struct window *window = &all->window;
-    for (unsigned i = 0; i < window->count; i++) {
-        const struct request *request = &window->all[i];
-        const struct command *row = request->command.row;
-        struct prefetch *prefetch = &window->prefetches[i];
-        *prefetch = (struct prefetch){ .args = NULL };
-        if (row == NULL) continue;
-        bool likely = row->keys.first <= 0;
-        int key = likely ? row->likely_key : row->keys.first;
-        if (key <= 0 || key >= request->argc) continue;
-        prefetch->ks = store_database(all->w.engine->store, request->from->session->db);
-        prefetch->args = window->argv + request->first + key;
-        prefetch->count = likely ? 1 : request->argc - key;
-        prefetch->writes = row->flags & WRITE;
-    }
-    lookahead(window->prefetches, window->count);
-}
-
 /* ---- after running --------------------------------------------------------------------------- */
 
 /* Call when the arrival has run, or can't: its unused bytes stay in the input. */
@@ -558,7 +538,25 @@ void all_requests_run(struct all_requests *all)
             parse(requests);
             if (all->window.count == WINDOW) break;
         }
-        look_ahead(all);
+
+        /* Prefetch the keys of these requests together. */
+        struct window *window = &all->window;
+        for (unsigned i = 0; i < window->count; i++) {
+            const struct request *request = &window->all[i];
+            const struct command *row = request->command.row;
+            struct prefetch *prefetch = &window->prefetches[i];
+            *prefetch = (struct prefetch){ .args = NULL };
+            if (row == NULL) continue;
+            bool likely = row->keys.first <= 0;
+            int key = likely ? row->likely_key : row->keys.first;
+            if (key <= 0 || key >= request->argc) continue;
+            prefetch->ks = store_database(all->w.engine->store, request->from->session->db);
+            prefetch->args = window->argv + request->first + key;
+            prefetch->count = likely ? 1 : request->argc - key;
+            prefetch->writes = row->flags & WRITE;
+        }
+        lookahead(window->prefetches, window->count);
+
         run_window(all);
         while ((requests = TAILQ_FIRST(arrived)) != NULL &&
                (requests->arrival.ended || requests->arrival.cut))

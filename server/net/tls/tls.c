@@ -1,5 +1,4 @@
-/* tls: see tls.h. Manages settings and OpenSSL's memory, and warns before the certificate expires.
- */
+/* tls: see tls.h. */
 #include "server/net/tls/tls_state.h"
 
 #include <inttypes.h>
