@@ -50,8 +50,8 @@ size_t blocked_keys(const struct blocked *blocked); /* keys that clients wait fo
 
 /* ---- keys that become ready ----------------------------------------------------------------- */
 
-/* Makes the keys ready that the effect may have filled, or for whose clients it may mean an error.
- * */
+/* Makes the keys ready that the effect may have filled, or whose clients it may answer with an
+ * error. */
 void blocked_effect(struct blocked *blocked, const struct effect *effect);
 /* Makes the key ready: blocked_next_try then finds its clients. No effect if none waits for it. */
 void blocked_ready(struct blocked *blocked, unsigned db, struct bytes key);

@@ -15,8 +15,7 @@ struct queued_client *blocked_first_untried(const struct key_queue *queue)
     return queued;
 }
 
-/* Returns the first untried client of a queue that waits for an element of a dehydrator, or NULL.
- */
+/* Returns the queue's first untried client of a dehydrator, or NULL. */
 static const struct queued_client *first_for_element(const struct key_queue *queue)
 {
     if (queue->kind == BLOCK_FOR_SURVEY) return NULL;
