@@ -6,9 +6,10 @@
  *
  * There is one queue of keys, each with its delayed sessions in order of arrival. A request adds
  * its slow keys to the queue, and the keys take turns, so that a small key need not wait for a huge
- * one. A delayed session costs nothing until its key is done. Then the sessions are woken in order,
+ * one. A delayed session takes no time until its key is done. Then the sessions are woken in order,
  * and their requests, which stayed in the input buffer, are parsed again. A key in the queue is
- * always finished, even if no session waits for it any more, and even during CLIENT PAUSE. */
+ * finished even if no session waits for it any more, and even during CLIENT PAUSE; a server that
+ * becomes a replica leaves the rest to its master. */
 #pragma once
 
 #include "server/cmd/call/session.h"

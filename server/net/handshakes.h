@@ -9,8 +9,8 @@
  * numbers of queues.
  *
  * Because an unfinished handshake uses memory, each lane limits how many may be in progress; its
- * other connections wait before their first step. The socket of a waiting connection is not polled,
- * so waiting costs no CPU. */
+ * other connections wait before their first step. epoll does not watch the socket of a waiting
+ * connection, so its input starts no turns. */
 #pragma once
 
 #include <sys/queue.h>

@@ -7,7 +7,7 @@
  *                 <------------------------------
  *                  ring of news: bytes that arrived
  *
- * Nothing else is shared except some numbers and flags of each socket and thread (io_thread.h).
+ * Apart from the rings, they share eventfds, and some numbers and flags (io_thread.h).
  *
  * No thread spins: an idle thread sleeps in epoll, the main thread in its loop, and one wake-up
  * announces everything that has arrived. If a ring has no space for bytes, they stay where they are

@@ -6,7 +6,7 @@
  * - Memory. Connections are listed by the magnitude of their memory, as in Redis 7, so that one of
  *   the largest is found without a search or a sort. While maxmemory-clients is 0, only
  *   unauthenticated connections are counted.
- * - Output. A client whose unread replies reach the hard limit of its class is closed at once. A
+ * - Output. A client whose unread replies reach the hard limit of its class is closed. A
  *   timer closes a client that stays above the soft limit for soft_seconds. Expiry waits for a
  *   client before expired events fill its output up to the hard limit (server/engine/pace.h).
  * - Logins. A client whose login has failed receives no replies and runs no requests until its

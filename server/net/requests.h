@@ -3,8 +3,8 @@
  * input, limits and lookahead; knows neither sockets nor how replies are sent.
  *
  * Most reads bring complete requests, which stay in a buffer that all connections share until they
- * run. Only an incomplete request is copied into the connection's own input. An idle connection
- * therefore stores no input, and most requests are never copied.
+ * run. Only requests that are incomplete or must wait are copied, into the connection's own input,
+ * which an idle connection does not need.
  *
  * The requests of a turn run in windows: parse some requests of all connections, prefetch the keys
  * of these together, so that the waits for memory overlap (store/lookahead.h), and run the requests

@@ -1,8 +1,8 @@
 /* acl: the users of the server, by name. The user "default" always exists, and connections begin
  * with it. Depends on acl_user, the options and sessions' `user`; knows no connections.
  *
- * A session holds a reference to its user. The struct of a deleted user is thus freed only when its
- * last session has another user.
+ * A session holds a reference to its user. The struct of a deleted user is thus freed when its last
+ * session has ended or has another user.
  *
  * Folder server/engine/acl: users and their permissions. A user has selectors, of which one must
  * allow a call.
@@ -104,7 +104,8 @@ bool acl_save(const struct acl *acl, struct outbuf *why);
  * CONFIG REWRITE; free() the result. Returns "" if the ACL file or requirepass alone defines the
  * users. */
 char *acl_option_lines(const struct acl *acl);
-/* Does requirepass define the default user, and neither the ACL file nor the option `user`? */
+/* Does requirepass define the default user? No if the option `user` has a line for it or, with an
+ * ACL file, if the user is not exactly as requirepass alone would make it. */
 bool acl_uses_requirepass(const struct acl *acl);
 
 /* ---- sessions ---- */

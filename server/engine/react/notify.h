@@ -11,9 +11,9 @@
  *
  * <subkeys> is <length>:<subkey>[,<length>:<subkey>...].
  *
- * Messages are published when the call ends or the transaction commits. Members with the same event
- * in one call are published together, in order, after the event's K and E. After 1000 members or 64
- * KiB, S, T and V continue in another message. */
+ * The messages of a call are published when the transaction commits, or when its next call begins.
+ * Members with the same event in one call are published together, in order, after the event's K and
+ * E. After 1000 members or 64 KiB, S, T and V continue in another message. */
 #pragma once
 
 #include "server/engine/react/pubsub.h"
