@@ -67,8 +67,6 @@ struct addrinfo *resolver_parse(const char *host, int64_t port)
     return search(host, service, AI_NUMERICHOST, &list) == 0 ? list : NULL;
 }
 
-/* ---- a search -------------------------------------------------------------------------------- */
-
 static void let_go(struct lookup *lookup)
 {
     if (atomic_fetch_sub(&lookup->owners, 1) > 1) return;
@@ -86,8 +84,6 @@ static void *lookup_main(void *of)
     let_go(lookup);
     return NULL;
 }
-
-/* ---- the loop's part ------------------------------------------------------------------------- */
 
 static void forget(struct lookup *lookup)
 {

@@ -49,8 +49,6 @@ void handshakes_free(struct handshakes *handshakes)
     mem_free(handshakes);
 }
 
-/* ---- lanes ----------------------------------------------------------------------------------- */
-
 /* Finds the lane of an address. The address is the text before the port. Only the first 64 bits of
  * an IPv6 address count, because a host with one such address usually owns all with this prefix. */
 void handshake_init(struct handshake *handshake, const char *peer)
@@ -129,8 +127,6 @@ void handshakes_end(struct handshakes *handshakes, struct handshake *handshake)
     update_ready(handshakes, handshake->lane);
     handshake->lane = NULL;
 }
-
-/* ---- steps ----------------------------------------------------------------------------------- */
 
 bool socket_polls(int fd, short event)
 {

@@ -7,8 +7,6 @@
 #include "server/cmd/call/category.h"
 #include "store/base/ensure.h"
 
-/* ---- bits ----------------------------------------------------------------------------------- */
-
 static void set_bit(struct acl_selector *selector, unsigned id, bool allow)
 {
     uint64_t bit = UINT64_C(1) << id % 64;
@@ -38,8 +36,6 @@ void acl_commands_set_all(struct acl_selector *selector, bool allow)
     acl_rules_drop(&selector->rules);
     selector->rules.from_all = allow;
 }
-
-/* ---- words ---------------------------------------------------------------------------------- */
 
 /* Finds "get" or "config|get". The row is NULL if there is no such command. */
 static struct command_ref find_command(const struct commands *commands, struct bytes name)
