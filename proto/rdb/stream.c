@@ -148,29 +148,6 @@ static bool read_marks(struct stream_reading *in)
     return RDB_VISIT(in->reader, stream_marks, &in->marks);
 }
 
-static bool read_all_pending(struct stream_reading *in)
-{
-    struct rdb_reader *reader = in->reader;
-    struct rdb_stream_id last = { 0, 0 };
-    uint64_t count, at;
-    buffer_clear(&in->pending);
-    in->owned = 0;
-    if (!rdb_get_length(reader, &count)) return false;
-    for (uint64_t i = 0; i < count; i++) {
-        struct owned one = { .owned = false };
-        if (!get_raw_id(reader, &one.pending.id)) return false;
-        if (i > 0 && rdb_stream_id_compare(one.pending.id, last) <= 0)
-            return rdb_damaged(reader, "a group's pending entries that are not in order");
-        last = one.pending.id;
-        if (!rdb_get_number(reader, 8, &at) || !rdb_get_length(reader, &one.pending.deliveries))
-            return false;
-        one.pending.at = (int64_t)at;
-        if (!buffer_try_append(&in->pending, &one, sizeof(one)))
-            return rdb_fail(reader, RDB_TOO_LARGE, "out of memory");
-    }
-    return true;
-}
-
 /* A consumer's name must be unique in its group, and a group's in its stream. */
 static bool check_name(struct stream_reading *in, struct bytes name, uint64_t group)
 {
@@ -241,41 +218,51 @@ static bool read_consumers(struct stream_reading *in)
            rdb_damaged(reader, "a pending entry without a consumer");
 }
 
-/* Computes the number of entries added up to this ID, which types before STREAM_2 do not store.
- * Returns RDB_READ_UNKNOWN if the number is not certain. Redis 7 computes the same for such
- * streams. */
-static int64_t count_read(const struct stream_reading *in, struct rdb_stream_id id)
-{
-    uint64_t added = in->marks.added;
-    int order = rdb_stream_id_compare(id, in->marks.last);
-    if (added == 0 || (in->count == 0 && order <= 0)) return (int64_t)added;
-    if (order == 0) return (int64_t)added;
-    int from_first = rdb_stream_id_compare(id, in->first);
-    if (order > 0 || from_first > 0) return RDB_READ_UNKNOWN;
-    return (int64_t)(added - in->count + (from_first == 0));
-}
-
 static bool read_groups(struct stream_reading *in)
 {
     struct rdb_reader *reader = in->reader;
     struct rdb_group group;
-    uint64_t count, read;
+    uint64_t count, read, all, at, added = in->marks.added;
     if (!rdb_get_length(reader, &count)) return false;
     for (; count > 0; count--) {
         in->group++; /* check_name uses 0 for the names of groups */
         if (!rdb_get_string(reader, &reader->first, &group.name) ||
             !check_name(in, group.name, 0) || !get_id(reader, &group.last))
             return false;
-        group.read = count_read(in, group.last);
+        /* Types before STREAM_2 do not store the number of entries added up to the last ID. It may
+         * be unknown. Redis 7 computes the same for such streams. */
+        int order = rdb_stream_id_compare(group.last, in->marks.last);
+        int from_first = rdb_stream_id_compare(group.last, in->first);
+        if (added == 0 || order == 0 || (in->count == 0 && order < 0))
+            group.read = (int64_t)added;
+        else if (order > 0 || from_first > 0)
+            group.read = RDB_READ_UNKNOWN;
+        else
+            group.read = (int64_t)(added - in->count + (from_first == 0));
         if (in->type >= STREAM_2) {
             if (!rdb_get_length(reader, &read)) return false;
             group.read = (int64_t)read;
             if (group.read < RDB_READ_UNKNOWN)
                 return rdb_damaged(reader, "a group with a negative number of entries read");
         }
-        if (!RDB_VISIT(reader, stream_group, &group) || !read_all_pending(in) ||
-            !read_consumers(in))
-            return false;
+        if (!RDB_VISIT(reader, stream_group, &group) || !rdb_get_length(reader, &all)) return false;
+
+        struct rdb_stream_id last = { 0, 0 };
+        buffer_clear(&in->pending);
+        in->owned = 0;
+        for (uint64_t i = 0; i < all; i++) {
+            struct owned one = { .owned = false };
+            if (!get_raw_id(reader, &one.pending.id)) return false;
+            if (i > 0 && rdb_stream_id_compare(one.pending.id, last) <= 0)
+                return rdb_damaged(reader, "a group's pending entries that are not in order");
+            last = one.pending.id;
+            if (!rdb_get_number(reader, 8, &at) || !rdb_get_length(reader, &one.pending.deliveries))
+                return false;
+            one.pending.at = (int64_t)at;
+            if (!buffer_try_append(&in->pending, &one, sizeof(one)))
+                return rdb_fail(reader, RDB_TOO_LARGE, "out of memory");
+        }
+        if (!read_consumers(in)) return false;
     }
     return true;
 }
