@@ -92,21 +92,6 @@ static bool parse_read_id(struct call *call, const struct read_args *args, int i
     return arg_stream_id(call, at, 0, id);
 }
 
-/* Returns the number of arguments of an option, including its word, or 0 for another word. */
-static int option_length(struct bytes word)
-{
-    static const struct {
-        const char *word;
-        int length;
-    } options[] = {
-        { "BLOCK", 2 }, { "COUNT", 2 },    { "CLAIM", 2 },   { "GROUP", 3 },
-        { "NOACK", 1 }, { "MAXCOUNT", 2 }, { "MAXSIZE", 2 },
-    };
-    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
-        if (bytes_is_word(word, options[i].word)) return options[i].length;
-    return 0;
-}
-
 /* Finds the keys, which follow the word STREAMS. A group or a consumer may itself be named STREAMS,
  * so this skips the options and expects the word behind them, as the command does. If it is missing
  * there, the command will refuse the call; the first STREAMS from `from` on then counts, as in
@@ -114,9 +99,19 @@ static int option_length(struct bytes word)
  * DIFFERS: Redis uses the first STREAMS in any call. (doc/differs.md) */
 static int find_stream_keys(int from, int argc, const struct bytes *argv, int *positions)
 {
-    int at = 1, length;
-    while (at < argc && (length = option_length(argv[at])) > 0)
-        at += length;
+    static const struct {
+        const char *word;
+        int length; /* the number of arguments, including the word */
+    } options[] = {
+        { "BLOCK", 2 }, { "COUNT", 2 },    { "CLAIM", 2 },   { "GROUP", 3 },
+        { "NOACK", 1 }, { "MAXCOUNT", 2 }, { "MAXSIZE", 2 },
+    };
+    int at = 1;
+    for (size_t o = 0; at < argc && o < sizeof(options) / sizeof(options[0]);) {
+        bool is_option = bytes_is_word(argv[at], options[o].word);
+        if (is_option) at += options[o].length;
+        o = is_option ? 0 : o + 1;
+    }
     if (at >= argc || !bytes_is_word(argv[at], "STREAMS"))
         for (at = from; at < argc && !bytes_is_word(argv[at], "STREAMS");)
             at++;
