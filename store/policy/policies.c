@@ -68,16 +68,11 @@ static void policy_targets_add(struct policy_targets *targets, struct bytes name
         targets->names[index].uses++;
         return;
     }
-    if (targets->count == targets->cap) {
-        targets->bytes -= mem_size(targets->names);
-        targets->cap = targets->cap > 0 ? 2 * targets->cap : 4;
-        targets->names = mem_realloc(targets->names, targets->cap * sizeof(*targets->names));
-        targets->bytes += mem_size(targets->names);
-    }
+    targets->names =
+        mem_grow(targets->names, targets->count, &targets->cap, sizeof(*targets->names));
     struct policy_target *at = &targets->names[index];
     memmove(at + 1, at, (targets->count - index) * sizeof(*at));
     *at = (struct policy_target){ .name = blob_new(name), .uses = 1 };
-    targets->bytes += mem_size(at->name);
     targets->count++;
 }
 
@@ -90,7 +85,6 @@ static void policy_targets_remove(struct policy_targets *targets, struct bytes n
     ensure(found, "no target '%.*s'", (int)name.len, name.data);
     struct policy_target *at = &targets->names[index];
     if (--at->uses > 0) return;
-    targets->bytes -= mem_size(at->name);
     blob_free(at->name);
     targets->count--;
     memmove(at, at + 1, (targets->count - index) * sizeof(*at));
@@ -105,15 +99,12 @@ bool policy_targets_have(const struct policy_targets *targets, struct bytes name
 
 static void policy_targets_check(const struct policy_targets *targets)
 {
-    size_t bytes = mem_size(targets->names);
     for (size_t i = 0; i < targets->count; i++) {
         const struct policy_target *here = &targets->names[i];
-        bytes += mem_size(here->name);
         ensure(here->uses > 0, "target %zu is unused", i);
         ensure(i == 0 || bytes_compare(blob_view(here[-1].name), blob_view(here->name)) < 0,
                "target %zu is out of order", i);
     }
-    ensure(bytes == targets->bytes, "%zu bytes, counted %zu", bytes, targets->bytes);
 }
 
 static struct bytes label_of(const struct policy_node *node)
@@ -294,11 +285,6 @@ static void join_only_child(struct policies *policies, struct policy_node **link
     free_block(policies, lower);
 }
 
-static bool begins_with(struct bytes text, struct bytes start)
-{
-    return text.len >= start.len && memcmp(text.data, start.data, start.len) == 0;
-}
-
 static struct bytes without_first(struct bytes text, size_t len)
 {
     return bytes_of(text.data + len, text.len - len);
@@ -350,11 +336,12 @@ void policies_set(struct policies *policies, struct bytes name, const struct pol
     if (rule->policy.pending) pending_remove(policies, rule);
     count_options(policies, &rule->policy, false);
     char *old = rule->names; /* `policy` may point into them */
-    rule->names = counted_block(policies, mem_alloc(policy_names_len(policy) + 1));
     rule->policy = *policy;
     rule->policy.stats = &rule->stats;
+    size_t names_len = policy_move_names(&rule->policy, NULL);
+    rule->names = counted_block(policies, mem_alloc(names_len + 1));
     policy_move_names(&rule->policy, rule->names);
-    if (old != NULL) free_block(policies, old);
+    free_block(policies, old);
     count_options(policies, &rule->policy, true);
     if (!rule->policy.pending) return;
 
@@ -371,7 +358,7 @@ const struct policy *policies_get(const struct policies *policies, struct bytes 
     const struct policy_node *node = policies->root;
     while (node != NULL && name.len > 0) {
         node = child_of(node, name.data[0]);
-        if (node == NULL || !begins_with(name, label_of(node))) return NULL;
+        if (node == NULL || !bytes_begin_with(name, label_of(node))) return NULL;
         name = without_first(name, node->label_len);
     }
     return node != NULL && node->rule != NULL ? &node->rule->policy : NULL;
@@ -385,7 +372,7 @@ bool policies_remove(struct policies *policies, struct bytes name)
         if (!find_child(*link, name.data[0], &index)) return false;
         above = link;
         link = &(*link)->children[index];
-        if (!begins_with(name, label_of(*link))) return false;
+        if (!bytes_begin_with(name, label_of(*link))) return false;
         name = without_first(name, (*link)->label_len);
     }
     struct policy_node *node = *link;
@@ -407,30 +394,27 @@ bool policies_remove(struct policies *policies, struct bytes name)
     return true;
 }
 
-static const struct rule *rule_for(const struct policies *policies, struct bytes key)
-{
-    const struct policy_node *node = policies->root;
-    const struct rule *best = NULL;
-    while (node != NULL) {
-        const struct policy_node *star = child_of(node, '*');
-        if (star != NULL) best = star->rule;
-        if (key.len == 0) return node->rule != NULL ? node->rule : best;
-        node = child_of(node, key.data[0]);
-        if (node == NULL) return best;
-        /* A prefix may end inside the label, whose last byte is its '*' then. */
-        struct bytes label = label_of(node), prefix = bytes_of(label.data, label.len - 1);
-        bool is_prefix = label.data[prefix.len] == '*' && begins_with(key, prefix);
-        if (is_prefix && node->rule != NULL) return node->rule;
-        if (!begins_with(key, label)) return best;
-        key = without_first(key, node->label_len);
-    }
-    return best;
-}
-
 const struct policy *policies_of(const struct policies *policies, struct bytes key,
                                  struct bytes *name)
 {
-    const struct rule *rule = rule_for(policies, key);
+    const struct policy_node *node = policies->root;
+    const struct rule *rule = NULL;
+    while (node != NULL) {
+        const struct policy_node *star = child_of(node, '*');
+        if (star != NULL) rule = star->rule;
+        if (key.len == 0) {
+            if (node->rule != NULL) rule = node->rule;
+            break;
+        }
+        node = child_of(node, key.data[0]);
+        if (node == NULL) break;
+        /* A prefix may end inside the label, whose last byte is its '*' then. */
+        struct bytes label = label_of(node), prefix = bytes_of(label.data, label.len - 1);
+        bool is_prefix = label.data[prefix.len] == '*' && bytes_begin_with(key, prefix);
+        if (is_prefix) rule = node->rule; /* not NULL, because '*' ends a name */
+        if (is_prefix || !bytes_begin_with(key, label)) break;
+        key = without_first(key, node->label_len);
+    }
     if (rule == NULL) return NULL;
     if (name != NULL) *name = name_of(rule);
     return &rule->policy;
@@ -466,29 +450,6 @@ struct totals {
     size_t count, with[POLICY_OPTIONS], bytes, pending;
 };
 
-/* Adds the rule to the totals. */
-static void check_rule(const struct policies *policies, const struct policy_node *node,
-                       size_t depth, struct totals *totals)
-{
-    struct bytes name = name_of(node->rule);
-    const struct policy *policy = &node->rule->policy;
-    totals->bytes += mem_size(node->rule) + mem_size(node->rule->names);
-    totals->count++;
-    totals->pending += policy->pending;
-    for (unsigned option = 0; option < POLICY_OPTIONS; option++)
-        totals->with[option] += policy_has(policy, option);
-    ensure(policy->expired_to.len == 0 || policies_log_to(policies, policy->expired_to),
-           "'%.*s' is no target", (int)policy->expired_to.len, policy->expired_to.data);
-    ensure(policy->dead_to.len == 0 || policies_write_to(policies, policy->dead_to),
-           "'%.*s' is no target", (int)policy->dead_to.len, policy->dead_to.data);
-    ensure(policy_name_ok(name), "malformed name of %zu bytes", name.len);
-    ensure(name.len == depth, "name of %zu bytes at depth %zu", name.len, depth);
-    ensure(policies_get(policies, name) == &node->rule->policy, "name '%.*s' is not found",
-           (int)name.len, name.data);
-    ensure(name.data[name.len - 1] != '*' || node->child_count == 0, "'%.*s' has children",
-           (int)name.len, name.data);
-}
-
 static void check_policy_node(const struct policies *policies, const struct policy_node *node,
                               size_t depth, struct totals *totals)
 {
@@ -496,7 +457,25 @@ static void check_policy_node(const struct policies *policies, const struct poli
     totals->bytes += mem_size(node) + mem_size(node->children);
     ensure(node == policies->root || node->rule != NULL || node->child_count >= 2,
            "node at depth %zu has no rule and fewer than two children", depth);
-    if (node->rule != NULL) check_rule(policies, node, depth, totals);
+    if (node->rule != NULL) {
+        struct bytes name = name_of(node->rule);
+        const struct policy *policy = &node->rule->policy;
+        totals->bytes += mem_size(node->rule) + mem_size(node->rule->names);
+        totals->count++;
+        totals->pending += policy->pending;
+        for (unsigned option = 0; option < POLICY_OPTIONS; option++)
+            totals->with[option] += policy_has(policy, option);
+        ensure(policy->expired_to.len == 0 || policies_log_to(policies, policy->expired_to),
+               "'%.*s' is no target", (int)policy->expired_to.len, policy->expired_to.data);
+        ensure(policy->dead_to.len == 0 || policies_write_to(policies, policy->dead_to),
+               "'%.*s' is no target", (int)policy->dead_to.len, policy->dead_to.data);
+        ensure(policy_name_ok(name), "malformed name of %zu bytes", name.len);
+        ensure(name.len == depth, "name of %zu bytes at depth %zu", name.len, depth);
+        ensure(policies_get(policies, name) == policy, "name '%.*s' is not found", (int)name.len,
+               name.data);
+        ensure(name.data[name.len - 1] != '*' || node->child_count == 0, "'%.*s' has children",
+               (int)name.len, name.data);
+    }
     for (uint32_t i = 0; i < node->child_count; i++) {
         const struct policy_node *child = node->children[i];
         ensure(child->label_len > 0, "child %u has no label", i);

@@ -205,8 +205,7 @@ bool policy_equal(const struct policy *a, const struct policy *b)
     return true;
 }
 
-/* Visits the keys of all options; with `to` it also copies them there. Returns their length. */
-static size_t visit_names(struct policy *policy, char *to)
+size_t policy_move_names(struct policy *policy, char *to)
 {
     size_t len = 0;
     for (unsigned option = 0; option < POLICY_OPTIONS; option++)
@@ -219,15 +218,4 @@ static size_t visit_names(struct policy *policy, char *to)
             len += key.len;
         }
     return len;
-}
-
-size_t policy_names_len(const struct policy *policy)
-{
-    struct policy copy = *policy;
-    return visit_names(&copy, NULL);
-}
-
-void policy_move_names(struct policy *policy, char *to)
-{
-    visit_names(policy, to);
 }

@@ -65,8 +65,6 @@ bool policy_has(const struct policy *policy, enum policy_option option);
 bool policy_has_part(const struct policy *policy, const struct policy_row *row, unsigned part);
 void policy_clear(struct policy *policy, enum policy_option option); /* removes the option */
 
-/* Returns the bytes of all its keys together. */
-size_t policy_names_len(const struct policy *policy);
-/* Copies the keys to `to`, which has room for policy_names_len bytes, and lets the policy borrow
- * these copies. */
-void policy_move_names(struct policy *policy, char *to);
+/* Returns the bytes of all its keys together. Unless `to` is NULL, copies the keys there, and lets
+ * the policy borrow these copies. */
+size_t policy_move_names(struct policy *policy, char *to);

@@ -210,24 +210,6 @@ static bool take_part(struct reading *reading, const struct policy_row *row,
     return refuse(reading, POLICY_BAD, name, word);
 }
 
-static bool take_option(struct reading *reading, enum policy_option option)
-{
-    const struct policy_row *row = &policy_rows[option];
-    bool is_none = take_word(reading, "NONE");
-    policy_clear(reading->policy, option);
-    reading->has &= ~POLICY_BIT(option);
-    if (is_none) return true;
-    reading->has |= POLICY_BIT(option);
-    for (unsigned i = 0; i < row->part_count; i++) {
-        const struct policy_part *part = &row->parts[i];
-        if (part->nested && policy_number(reading->policy, part - 1) == 0)
-            policy_set_number(reading->policy, part, part->preset);
-        else if (!take_part(reading, row, part))
-            return false;
-    }
-    return true;
-}
-
 static bool take_options(struct reading *reading)
 {
     while (reading->next < reading->end) {
@@ -236,39 +218,31 @@ static bool take_options(struct reading *reading)
         while (option < POLICY_OPTIONS && !bytes_is_word(word, policy_rows[option].name))
             option++;
         if (option == POLICY_OPTIONS) return refuse(reading, POLICY_UNKNOWN, NULL, word);
+        const struct policy_row *row = &policy_rows[option];
         if (reading->named & POLICY_BIT(option))
-            return refuse(reading, POLICY_TWICE, policy_rows[option].name, word);
-        if (!take_option(reading, option)) return false;
+            return refuse(reading, POLICY_TWICE, row->name, word);
         reading->named |= POLICY_BIT(option);
+
+        bool is_none = take_word(reading, "NONE");
+        policy_clear(reading->policy, option);
+        reading->has &= ~POLICY_BIT(option);
+        if (is_none) continue;
+        reading->has |= POLICY_BIT(option);
+        for (unsigned i = 0; i < row->part_count; i++) {
+            const struct policy_part *part = &row->parts[i];
+            if (part->nested && policy_number(reading->policy, part - 1) == 0)
+                policy_set_number(reading->policy, part, part->preset);
+            else if (!take_part(reading, row, part))
+                return false;
+        }
     }
     return true;
-}
-
-static bool is_consistent(const struct reading *reading)
-{
-    const struct policy *policy = reading->policy;
-    char *text = reading->fault->text;
-    const size_t size = sizeof(reading->fault->text);
-    const struct bytes none = { NULL, 0 };
-    unsigned alone = 0; /* options that need no other */
-    for (unsigned option = 0; option < POLICY_OPTIONS; option++) {
-        unsigned needs = policy_rows[option].needs;
-        if (needs == 0) alone |= POLICY_BIT(option);
-        if (needs == 0 || !(reading->has & POLICY_BIT(option)) || (reading->has & needs)) continue;
-        enumerate_options(text, size, needs, " or ");
-        return refuse(reading, POLICY_ALONE, policy_rows[option].name, none);
-    }
-    if (policy->max_ttl > 0 && policy->ttl > policy->max_ttl)
-        return refuse(reading, POLICY_TTL_LONG, NULL, none);
-    if (reading->has & alone) return true;
-    enumerate_options(text, size, alone, " and ");
-    return refuse(reading, POLICY_EMPTY, NULL, none);
 }
 
 bool policy_read(const struct bytes *words, size_t count, const struct policies *policies,
                  struct policy *policy, struct policy_fault *fault)
 {
-    struct bytes name = words[0];
+    const struct bytes name = words[0], none = { NULL, 0 };
     struct reading reading = { words + 1, words + count, policy, 0, 0, fault };
     if (!policy_name_ok(name)) return refuse(&reading, POLICY_BAD_NAME, NULL, name);
     const struct policy *old = policies_get(policies, name);
@@ -277,8 +251,23 @@ bool policy_read(const struct bytes *words, size_t count, const struct policies 
     for (unsigned option = 0; option < POLICY_OPTIONS; option++)
         if (policy_has(policy, option)) reading.has |= POLICY_BIT(option);
     if (count == 1) reading.has = 0; /* a call without options is refused in any case */
-    if (!take_options(&reading) || !is_consistent(&reading)) return false;
+    if (!take_options(&reading)) return false;
 
+    /* Do the options agree with one another? */
+    unsigned alone = 0; /* options that need no other */
+    for (unsigned option = 0; option < POLICY_OPTIONS; option++) {
+        unsigned needs = policy_rows[option].needs;
+        if (needs == 0) alone |= POLICY_BIT(option);
+        if (needs == 0 || !(reading.has & POLICY_BIT(option)) || (reading.has & needs)) continue;
+        enumerate_options(fault->text, sizeof(fault->text), needs, " or ");
+        return refuse(&reading, POLICY_ALONE, policy_rows[option].name, none);
+    }
+    if (policy->max_ttl > 0 && policy->ttl > policy->max_ttl)
+        return refuse(&reading, POLICY_TTL_LONG, NULL, none);
+    if (!(reading.has & alone)) {
+        enumerate_options(fault->text, sizeof(fault->text), alone, " and ");
+        return refuse(&reading, POLICY_EMPTY, NULL, none);
+    }
     for (unsigned option = 0; option < POLICY_OPTIONS; option++)
         for (unsigned i = 0; i < policy_rows[option].part_count; i++) {
             const struct policy_part *part = &policy_rows[option].parts[i];
