@@ -26,7 +26,7 @@ void defrag_init(struct defrag *defrag, struct store *store)
     *defrag = (struct defrag){ .store = store };
 }
 
-static void values_forget(struct defrag *defrag)
+void defrag_drop(struct defrag *defrag)
 {
     while (defrag->value_count > 0)
         blob_free(defrag->values[--defrag->value_count].key);
@@ -35,14 +35,9 @@ static void values_forget(struct defrag *defrag)
     defrag->value_cap = 0;
 }
 
-void defrag_drop(struct defrag *defrag)
-{
-    values_forget(defrag);
-}
-
 void defrag_stop(struct defrag *defrag)
 {
-    values_forget(defrag);
+    defrag_drop(defrag);
     defrag->running = defrag->trimming = false;
 }
 

@@ -47,35 +47,32 @@ static bool consider(const struct txn *txn, struct keyspace *ks, struct entry *e
     return true;
 }
 
-/* Draws how->samples keys at random. An entry that may not be evicted does not count as a sample,
- * but there are at most SPARED_DRAWS draws for each sample. For EVICT_VOLATILE_TTL the index of
- * deadlines replaces the draws, unless its first key may not be evicted. */
-static void draw_some(struct txn *txn, struct keyspace *ks, const struct evict_how *how,
-                      struct candidate *best)
-{
-    struct entry *entry;
-    struct random *random = &txn->store->random;
-    unsigned samples = how->samples;
-    if (how->policy == EVICT_VOLATILE_TTL) {
-        entry = keyspace_first_volatile(ks);
-        if (entry == NULL || consider(txn, ks, entry, how, best)) return;
-    }
-    for (unsigned i = 0, found = 0; found < samples && i < SPARED_DRAWS * samples; i++) {
-        entry = how->policy >= EVICT_VOLATILE_LRU
-                    ? keyspace_random_volatile(ks, random_next, random)
-                    : keyspace_random(ks, random_next, random);
-        if (entry == NULL) return;
-        found += consider(txn, ks, entry, how, best);
-    }
-}
-
 bool evict_one(struct txn *txn, const struct evict_how *how)
 {
     if (how->policy == EVICT_NONE) return false;
     struct candidate best = { 0 };
     struct store *store = txn->store;
-    for (unsigned db = 0; db < store->database_count; db++)
-        draw_some(txn, &store->databases[db], how, &best);
+
+    /* Draw how->samples keys of each database at random. An entry that may not be evicted does not
+     * count as a sample, but there are at most SPARED_DRAWS draws for each sample. For
+     * EVICT_VOLATILE_TTL the index of deadlines replaces the draws, unless its first key may not be
+     * evicted. */
+    for (unsigned db = 0; db < store->database_count; db++) {
+        struct keyspace *ks = &store->databases[db];
+        struct entry *entry;
+        if (how->policy == EVICT_VOLATILE_TTL) {
+            entry = keyspace_first_volatile(ks);
+            if (entry == NULL || consider(txn, ks, entry, how, &best)) continue;
+        }
+        unsigned draws = SPARED_DRAWS * how->samples;
+        for (unsigned found = 0; found < how->samples && draws > 0; draws--) {
+            entry = how->policy >= EVICT_VOLATILE_LRU
+                        ? keyspace_random_volatile(ks, random_next, &store->random)
+                        : keyspace_random(ks, random_next, &store->random);
+            if (entry == NULL) break;
+            found += consider(txn, ks, entry, how, &best);
+        }
+    }
 
     /* If nearly all entries are spared, draws may find no other: search. */
     for (unsigned db = 0; db < store->database_count && best.entry == NULL; db++) {

@@ -45,30 +45,23 @@ static void add_to_batch(void *ctx, struct entry *entry)
     scan->batch[scan->batch_count++] = entry;
 }
 
-/* Continues with the last of the deferred keys. Returns the number of steps taken. */
-static size_t run_deferred(struct key_scan *scan, size_t budget)
-{
-    struct blob *key = scan->deferred[scan->deferred_count - 1];
-    size_t steps = 0;
-    if (scan->visitor->go_on(scan->ctx, keyspace_find(scan->ks, blob_view(key)), budget, &steps)) {
-        scan->deferred_count--;
-        blob_free(key);
-    }
-    return steps + 1;
-}
-
 bool key_scan_run(struct key_scan *scan, size_t *budget)
 {
     while (*budget > 0 && (scan->deferred_count > 0 || !scan->scanned)) {
-        size_t steps;
-        if (scan->deferred_count > 0) {
-            steps = run_deferred(scan, *budget);
+        size_t steps = 1;
+        if (scan->deferred_count > 0) { /* continue with the last one */
+            struct blob *key = scan->deferred[scan->deferred_count - 1];
+            const struct entry *entry = keyspace_find(scan->ks, blob_view(key));
+            if (scan->visitor->go_on(scan->ctx, entry, *budget, &steps)) {
+                scan->deferred_count--;
+                blob_free(key);
+            }
         } else {
             do {
                 scan->cursor = keyspace_scan(scan->ks, scan->cursor, add_to_batch, scan);
                 scan->scanned = scan->cursor == 0;
             } while (!scan->scanned && scan->batch_count < KEY_SCAN_BATCH / 2);
-            steps = 1 + visit_batch(scan);
+            steps += visit_batch(scan);
         }
         *budget -= steps < *budget ? steps : *budget;
     }

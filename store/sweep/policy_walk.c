@@ -120,29 +120,6 @@ static void collect_entry(void *ctx, struct entry *entry)
     walk->found[walk->found_count++] = entry;
 }
 
-/* Visits one bucket. Changing one entry found in it leaves the others in place. */
-static void walk_bucket(struct slice *slice, unsigned db)
-{
-    struct policy_progress *walk = slice->walk;
-    struct policy_progress_scan *scan = &walk->scans[db];
-    txn_call(&slice->txn, db);
-    spend_budget(slice, VISIT_COST);
-    walk->found_count = 0;
-    scan->cursor = keyspace_scan(slice->txn.ks, scan->cursor, collect_entry, slice);
-    scan->done = scan->cursor == 0;
-    for (size_t i = 0; i < walk->found_count; i++) {
-        struct entry *entry = walk->found[i];
-        txn_policy_limit(&slice->txn, entry, policy_for(slice->txn.store, entry));
-        uint64_t cursor = 0;
-        if (slice->left > 0 && apply_inside(slice, entry, &cursor)) continue;
-        walk->rests =
-            mem_grow(walk->rests, walk->rest_count, &walk->rest_cap, sizeof(*walk->rests));
-        struct blob *key = blob_new(entry_key(entry));
-        walk->rests[walk->rest_count++] =
-            (struct policy_progress_rest){ .key = key, .db = db, .cursor = cursor };
-    }
-}
-
 static void pass_end(struct policy_progress *walk)
 {
     policy_progress_forget_rests(walk);
@@ -173,7 +150,24 @@ static void walk_step(struct slice *slice)
         blob_free(rest->key);
         walk->rest_count--;
     } else if (db < walk->database_count) {
-        walk_bucket(slice, db);
+        /* Visit a bucket. Changing one entry found in it leaves the others in place. */
+        struct policy_progress_scan *scan = &walk->scans[db];
+        txn_call(&slice->txn, db);
+        spend_budget(slice, VISIT_COST);
+        walk->found_count = 0;
+        scan->cursor = keyspace_scan(slice->txn.ks, scan->cursor, collect_entry, slice);
+        scan->done = scan->cursor == 0;
+        for (size_t i = 0; i < walk->found_count; i++) {
+            struct entry *entry = walk->found[i];
+            txn_policy_limit(&slice->txn, entry, policy_for(slice->txn.store, entry));
+            uint64_t cursor = 0;
+            if (slice->left > 0 && apply_inside(slice, entry, &cursor)) continue;
+            walk->rests =
+                mem_grow(walk->rests, walk->rest_count, &walk->rest_cap, sizeof(*walk->rests));
+            struct blob *key = blob_new(entry_key(entry));
+            walk->rests[walk->rest_count++] =
+                (struct policy_progress_rest){ .key = key, .db = db, .cursor = cursor };
+        }
     } else {
         spend_budget(slice, VISIT_COST);
         txn_policy_applied(&slice->txn, name);

@@ -71,11 +71,21 @@ void upcoming_free(struct upcoming *upcoming)
     mem_free(upcoming);
 }
 
-/* Adds the row, which does not own its key yet, behind those that are due no later. */
-static void add_row(struct upcoming *upcoming, struct row row, struct bytes key)
+/* Adds a row for the key; `inside` is when something inside the key is due next, after now. The row
+ * goes behind those that are due no later. */
+static void add_key(struct upcoming *upcoming, const struct entry *entry, struct due_at inside)
 {
-    size_t i;
+    msec expires_at = entry_expires_at(upcoming->scan.ks, entry);
+    struct row row = { .due = due_at_expiry(expires_at), .at = expires_at, .what = "key" };
+    if (due_at_before(inside, row.due)) {
+        row.due = inside;
+        row.at = txn_type_of(entry)->due_stays ? inside.at : due_at_deadline(inside);
+        row.what = type_rows[entry->object.type].item;
+    }
     if (!due_at_before(row.due, upcoming->bound)) return;
+
+    struct bytes key = entry_key(entry);
+    size_t i;
     row.hash = siphash(key.data, key.len);
     for (i = 0; i < upcoming->row_count; i++) /* the scan may visit a key twice */
         if (upcoming->rows[i].hash == row.hash &&
@@ -92,19 +102,6 @@ static void add_row(struct upcoming *upcoming, struct row row, struct bytes key)
         upcoming->rows[i] = upcoming->rows[i - 1];
     row.key = blob_new(key);
     upcoming->rows[i] = row;
-}
-
-/* Adds a row for the key; `inside` is when something inside the key is due next, after now. */
-static void add_key(struct upcoming *upcoming, const struct entry *entry, struct due_at inside)
-{
-    msec expires_at = entry_expires_at(upcoming->scan.ks, entry);
-    struct row row = { .due = due_at_expiry(expires_at), .at = expires_at, .what = "key" };
-    if (due_at_before(inside, row.due)) {
-        row.due = inside;
-        row.at = txn_type_of(entry)->due_stays ? inside.at : due_at_deadline(inside);
-        row.what = type_rows[entry->object.type].item;
-    }
-    if (!due_at_is_never(row.due)) add_row(upcoming, row, entry_key(entry));
 }
 
 /* ---- searching ------------------------------------------------------------------------------- */
