@@ -4,7 +4,7 @@
 #include <inttypes.h>
 
 #include "server/base/log.h"
-#include "store/txn/expiry_entry.h"
+#include "store/txn/txn.h"
 
 enum {
     PERIOD_SECONDS = 60,

@@ -4,7 +4,19 @@
  * The removal of a key or member is only noted. When the call ends, ordinary mutators write the
  * notes; in background expiry they do so when the transaction ends or there are many notes. A
  * removal and its entry are thus in the same transaction, and no command sees the log's key appear
- * between two of its own look-ups. Entries of a log that expire are not logged again. */
+ * between two of its own look-ups. Entries of a log that expire are not logged again.
+ *
+ * An entry of a log is an entry of a stream, or an element of a dehydrator.
+ *
+ *     target        what expired    id or fields
+ *     stream        key             key, at, type
+ *                   member          key, at, type, member
+ *     dehydrator    key             the id is the key
+ *                   member          the id is key, zero byte, member
+ *
+ * An entry of a stream stores the value in `value`, `field:<name>`, `score` or `dump`; for a value
+ * that is too long it has only `size`. An element of a dehydrator stores the value as its payload,
+ * even without the option VALUE; the payload is empty if the value is too long. */
 #pragma once
 
 #include "store/txn/txn_internal.h"

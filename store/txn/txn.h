@@ -29,7 +29,7 @@
  *     apply                       makes a recorded change again, by calling a mutator
  *     policies:
  *       txn_policy                applies them to the keys that a call has changed or read
- *       expiry_log, expiry_entry  EXPIRED TO: log what has expired
+ *       expiry_log                EXPIRED TO: logs what has expired
  *       dead_letter               MAXDELIVERIES: moves what was delivered too often
  *     overdue members:
  *       txn_settle                removes them in slices
@@ -226,6 +226,7 @@ bool txn_member_persist(struct txn *txn, struct entry *entry, struct bytes membe
  * a pending policy. */
 void txn_policy_set(struct txn *txn, struct bytes name, const struct policy *policy);
 bool txn_policy_drop(struct txn *txn, struct bytes name); /* false if there is none */
+bool expiry_type_is_target(enum type type); /* can EXPIRED TO name a key of this type? */
 
 /* ---- libraries of functions: txn_library.c ---- */
 /* Adds or replaces the library; the name satisfies library_name_ok. O(length of the code) */

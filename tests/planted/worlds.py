@@ -352,9 +352,9 @@ PLANTS = {
     "the expiry log gets entries twice": (
         "Rules",
         ("store/txn/expiry_log.c",
-         "        expiry_entry_write(txn, &log->writer, note->policy, &item);\n",
-         "        expiry_entry_write(txn, &log->writer, note->policy, &item);\n"
-         "        if (i > 0) expiry_entry_write(txn, &log->writer, note->policy, &item);\n"),
+         "            targets[writer->target->object.type].write(&adding);\n",
+         "            for (unsigned times = i > 0 ? 2 : 1; times > 0; times--)\n"
+         "                targets[writer->target->object.type].write(&adding);\n"),
     ),
     # ---- tracking
     "expiry invalidates no cached key": (
