@@ -101,21 +101,16 @@ void txn_commit(struct txn *txn)
         txn->store->listener.commit(txn->store->listener.ctx, txn);
 }
 
-static bool is_wanted_event(unsigned wants, const struct effect *effect)
-{
-    if (effect->event == EVENT_NONE) return false;
-    if ((wants & LISTEN_EVENTS) && !effect->again) return true;
-    return (wants & LISTEN_MEMBERS) && effect_names_member(effect);
-}
-
 static inline void tell_listener(struct txn *txn, const struct effect *effect)
 {
     const struct store *store = txn->store;
     unsigned wants = store->event_mask;
     if (wants == 0 || txn->origin == FROM_REPLAY) return;
     bool is_change = (wants & LISTEN_CHANGES) && effect->kind != EFFECT_NONE;
-    if (!is_change && !is_wanted_event(wants, effect)) return;
-    store->listener.effect(store->listener.ctx, txn, effect);
+    bool is_event =
+        effect->event != EVENT_NONE && (((wants & LISTEN_EVENTS) && !effect->again) ||
+                                        ((wants & LISTEN_MEMBERS) && effect_names_member(effect)));
+    if (is_change || is_event) store->listener.effect(store->listener.ctx, txn, effect);
 }
 
 /* Passes the effect to the parts of the store that follow effects, then to the listener. This is a

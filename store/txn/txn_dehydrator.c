@@ -252,10 +252,16 @@ void txn_rede_remove_delivered(struct txn *txn, struct entry *entry, struct elem
     txn_rede_remove(txn, entry, element, event);
 }
 
-/* Returns the next instant of a schedule. If the system no longer has the zone, uses UTC. Otherwise
- * the work would be done again and again, or never again, until somebody installs tzdata. */
-static msec next_of_schedule(struct txn *txn, struct bytes cron)
+/* Returns the instant after now at which an element with these options is due again, or NEVER. */
+static msec due_again(struct txn *txn, const struct push_options *options)
 {
+    struct bytes cron = options->cron;
+    if (options->every == 0 && cron.len == 0) return NEVER;
+    if (options->phase > txn->now) return options->phase;
+    if (cron.len == 0) {
+        msec since = txn->now - options->phase;
+        return instant_moved(txn->now, options->every - since % options->every);
+    }
     char fault[CALENDAR_FAULT_MAX];
     const char *space = memchr(cron.data, ' ', cron.len);
     if (space == NULL) return NEVER;
@@ -263,19 +269,10 @@ static msec next_of_schedule(struct txn *txn, struct bytes cron)
     struct bytes text = bytes_of(space + 1, cron.len - zone.len - 1);
     struct calendar *calendar = txn->store->calendar;
     const struct schedule *schedule = calendar_find(calendar, text, zone, fault);
+    /* If the system no longer has the zone, use UTC. Otherwise the work would be done again and
+     * again, or never again, until somebody installs tzdata. */
     if (schedule == NULL) schedule = calendar_find(calendar, text, ZONE_DEFAULT, fault);
     return schedule == NULL ? NEVER : calendar_next(schedule, txn->now);
-}
-
-/* Returns the instant after now at which an element with these options is due again, or NEVER. */
-static msec due_again(struct txn *txn, const struct push_options *options)
-{
-    bool recurs = options->every > 0 || options->cron.len > 0;
-    if (recurs && options->phase > txn->now) return options->phase;
-    if (options->cron.len > 0) return next_of_schedule(txn, options->cron);
-    if (options->every == 0) return NEVER;
-    msec since = txn->now - options->phase;
-    return instant_moved(txn->now, options->every - since % options->every);
 }
 
 void txn_rede_finish(struct txn *txn, struct entry *entry, struct element *element,

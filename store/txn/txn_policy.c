@@ -157,28 +157,6 @@ static void link_note(struct txn *txn, uint32_t index)
     txn->notes[note->chain].head = index + 1;
 }
 
-static struct policy_note *add_note(struct txn *txn, struct entry *entry,
-                                    const struct policy *policy)
-{
-    if (txn->note_count == txn->note_cap) {
-        size_t cap = txn->note_cap > 0 ? 2 * txn->note_cap : NOTES_MIN;
-        txn->notes = mem_realloc(txn->notes, cap * sizeof(*txn->notes));
-        txn->note_cap = cap;
-        for (size_t i = 0; i < cap; i++)
-            txn->notes[i].head = 0;
-        for (uint32_t i = 0; i < txn->note_count; i++)
-            if (txn->notes[i].entry != NULL) link_note(txn, i);
-    }
-    struct policy_note *note = &txn->notes[txn->note_count];
-    note->entry = entry;
-    note->ks = txn->ks;
-    note->policy = policy;
-    note->causes = 0;
-    note->end = LIST_TAIL;
-    link_note(txn, (uint32_t)txn->note_count++);
-    return note;
-}
-
 /* Does this cause make the policy apply? */
 static bool policy_heeds(const struct policy *policy, enum policy_cause cause)
 {
@@ -205,7 +183,22 @@ void txn_policy_note(struct txn *txn, struct entry *entry, enum policy_cause cau
     if (note == NULL) {
         const struct policy *policy = txn_policy_of(txn, entry);
         if (policy == NULL || !policy_heeds(policy, cause)) return;
-        note = add_note(txn, entry, policy);
+        if (txn->note_count == txn->note_cap) {
+            size_t cap = txn->note_cap > 0 ? 2 * txn->note_cap : NOTES_MIN;
+            txn->notes = mem_realloc(txn->notes, cap * sizeof(*txn->notes));
+            txn->note_cap = cap;
+            for (size_t i = 0; i < cap; i++)
+                txn->notes[i].head = 0;
+            for (uint32_t i = 0; i < txn->note_count; i++)
+                if (txn->notes[i].entry != NULL) link_note(txn, i);
+        }
+        note = &txn->notes[txn->note_count];
+        note->entry = entry;
+        note->ks = txn->ks;
+        note->policy = policy;
+        note->causes = 0;
+        note->end = LIST_TAIL;
+        link_note(txn, (uint32_t)txn->note_count++);
     }
     note->causes |= 1u << cause;
     if (cause == POLICY_PUSHED_HEAD) note->end = LIST_HEAD;

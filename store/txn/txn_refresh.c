@@ -20,31 +20,31 @@ void txn_refresh_give_up(struct txn *txn, struct bytes key)
     if (refresher_end(txn->ks, key)) txn_record_each(txn, key, &effect);
 }
 
-/* Does the effect end the right to refresh its key's value? It does if it sets a new value or
- * deletes the value, but not if the value expires or is evicted. */
-static bool ends_right(const struct txn *txn, const struct effect *effect)
+/* The right to refresh a key's value ends with an effect that sets a new value or deletes the
+ * value, but not when the value expires or is evicted. */
+void txn_refresh_note(struct txn *txn, const struct effect *effect)
 {
+    bool ends = false;
     switch (effect->kind) {
     case EFFECT_SET: {
         /* A value that is still stale was not refreshed: it was changed in place (INCR), or set
          * with its old soft deadline. */
         const struct entry *entry = keyspace_find(txn->ks, effect->key);
         msec soft = entry != NULL ? string_soft_deadline(&entry->object) : NEVER;
-        return soft == NEVER || !instant_due(soft, txn->now);
+        ends = soft == NEVER || !instant_due(soft, txn->now);
+        break;
     }
     case EFFECT_APPEND:
     case EFFECT_WRITE:
-    case EFFECT_NONE: return effect->event == EVENT_NEW;
-    case EFFECT_DROP: return effect->event != EVENT_EXPIRED && effect->event != EVENT_EVICTED;
+    case EFFECT_NONE: ends = effect->event == EVENT_NEW; break;
+    case EFFECT_DROP:
+        ends = effect->event != EVENT_EXPIRED && effect->event != EVENT_EVICTED;
+        break;
     case EFFECT_COPY:
     case EFFECT_EXPIRE:
     case EFFECT_PERSIST:
-    case EFFECT_SOFT: return false;
-    default: return effect->key.data != NULL;
+    case EFFECT_SOFT: break;
+    default: ends = effect->key.data != NULL; break;
     }
-}
-
-void txn_refresh_note(struct txn *txn, const struct effect *effect)
-{
-    if (ends_right(txn, effect)) refresher_end(txn->ks, effect->key);
+    if (ends) refresher_end(txn->ks, effect->key);
 }

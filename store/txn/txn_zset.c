@@ -4,27 +4,19 @@
 #include "store/base/ensure.h"
 #include "store/txn/txn_trail.h"
 
-/* Computes the new score from the old one, or returns why nothing changes. */
-static enum zput_result next_score(const struct zput *how, bool present, double old, double *score)
-{
-    if (present ? how->only_new : how->only_present) return ZPUT_REFUSED;
-    double next = present && how->add ? old + *score : *score;
-    if (isnan(next)) return ZPUT_NAN;
-    if (present && how->only_greater && next <= old) return ZPUT_REFUSED;
-    if (present && how->only_less && next >= old) return ZPUT_REFUSED;
-    *score = next;
-    if (!present) return ZPUT_ADDED;
-    return next == old ? ZPUT_SAME : ZPUT_MOVED;
-}
-
 enum zput_result txn_zset_put(struct txn *txn, struct entry *entry, struct bytes member,
                               double *score, const struct zput *how)
 {
     struct zset *zset = entry->object.zset;
     double old_score = 0;
     bool present = zset_score(zset, member, &old_score);
-    enum zput_result result = next_score(how, present, old_score, score);
-    if (result == ZPUT_REFUSED || result == ZPUT_NAN) return result;
+    if (present ? how->only_new : how->only_present) return ZPUT_REFUSED;
+    double next = present && how->add ? old_score + *score : *score;
+    if (isnan(next)) return ZPUT_NAN;
+    if (present && how->only_greater && next <= old_score) return ZPUT_REFUSED;
+    if (present && how->only_less && next >= old_score) return ZPUT_REFUSED;
+    *score = next;
+    enum zput_result result = !present ? ZPUT_ADDED : next == old_score ? ZPUT_SAME : ZPUT_MOVED;
 
     msec old = NEVER;
     if (present && txn_life_matters(txn, entry, how->life)) zset_deadline(zset, member, &old);

@@ -184,8 +184,8 @@ PLANTS = {
     ),
     "SET does not end the right": (
         "tests/e2e/freshness/test_fresh_model.py",
-        ("store/txn/txn_refresh.c", "return soft == NEVER || !instant_due(soft, txn->now);",
-         "return soft != NEVER && instant_due(soft, txn->now);"),
+        ("store/txn/txn_refresh.c", "ends = soft == NEVER || !instant_due(soft, txn->now);",
+         "ends = soft != NEVER && instant_due(soft, txn->now);"),
     ),
     # ---- limits of rates and of memory
     "CL.THROTTLE admits one more than its burst": (
