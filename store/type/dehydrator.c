@@ -504,12 +504,6 @@ struct dehydrator *dehydrator_relocate(struct dehydrator *dehydrator,
     return dehydrator;
 }
 
-const char *dehydrator_encoding(const struct dehydrator *dehydrator)
-{
-    (void)dehydrator;
-    return "raw";
-}
-
 size_t dehydrator_bytes(const struct dehydrator *dehydrator)
 {
     return mem_size(dehydrator) + elements_bytes(&dehydrator->elements) +

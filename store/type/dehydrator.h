@@ -163,8 +163,6 @@ void dehydrator_walk_end(struct dehydrator_walk *walk);
 uint64_t dehydrator_scan(const struct dehydrator *dehydrator, uint64_t cursor,
                          void (*visit)(void *ctx, struct element *element), void *ctx);
 
-/* Returns "raw", which Redis reports for a module's value. */
-const char *dehydrator_encoding(const struct dehydrator *dehydrator);
 /* Relocates at least one block, and more if the relocation has work left. Returns the dehydrator's
  * address. Invalidates elements and borrowed bytes. */
 struct dehydrator *dehydrator_relocate(struct dehydrator *dehydrator,

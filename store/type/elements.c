@@ -252,15 +252,13 @@ uint64_t elements_hash(const struct elements *elements, struct bytes id)
 void elements_add(struct elements *elements, struct element *element, uint64_t hash, msec at,
                   bool claimed)
 {
-    if (are_many(elements)) {
-        tables_add(elements->tables, element, hash, at, claimed);
-        return;
+    if (!are_many(elements)) {
+        if (elements->count < ELEMENTS_FEW && id_of_element(element).len <= SHORT_ID) {
+            few_add(elements, element, at, claimed);
+            return;
+        }
+        widen(elements);
     }
-    if (elements->count < ELEMENTS_FEW && id_of_element(element).len <= SHORT_ID) {
-        few_add(elements, element, at, claimed);
-        return;
-    }
-    widen(elements);
     tables_add(elements->tables, element, hash, at, claimed);
 }
 
@@ -464,22 +462,17 @@ static void *element_relocate(void *ctx, void *element)
     return moved;
 }
 
-static void relocate_few(struct elements *elements, struct relocation *relocation)
-{
-    elements->slots = relocation_block(relocation, elements->slots);
-    for (unsigned i = 0; i < elements->count; i++) {
-        struct element_slot *slot = &elements->slots[i];
-        struct element *element = relocation_block(relocation, slot_element(slot));
-        ensure(pointer48_fits(element), "pointer %p does not fit 48 bits", (void *)element);
-        slot->word = (uintptr_t)element | (slot->word & ~ADDRESS);
-    }
-}
-
 void elements_relocate(struct elements *elements, struct relocation_cursor *cursor,
                        struct relocation *relocation)
 {
     if (!are_many(elements)) {
-        relocate_few(elements, relocation);
+        elements->slots = relocation_block(relocation, elements->slots);
+        for (unsigned i = 0; i < elements->count; i++) {
+            struct element_slot *slot = &elements->slots[i];
+            struct element *element = relocation_block(relocation, slot_element(slot));
+            ensure(pointer48_fits(element), "pointer %p does not fit 48 bits", (void *)element);
+            slot->word = (uintptr_t)element | (slot->word & ~ADDRESS);
+        }
         *cursor = (struct relocation_cursor){ 0 };
         return;
     }
@@ -518,10 +511,8 @@ size_t elements_bytes(const struct elements *elements)
     return bytes;
 }
 
-static void check_few(const struct elements *elements)
+void elements_check(const struct elements *elements)
 {
-    ensure(elements->count <= elements->cap && elements->cap <= ELEMENTS_FEW,
-           "%u elements, room for %u", elements->count, elements->cap);
     for (unsigned i = 0; i < elements->count; i++) {
         const struct element_slot *slot = &elements->slots[i];
         const struct element *element = slot_element(slot);
@@ -533,10 +524,14 @@ static void check_few(const struct elements *elements)
                    is_claimed(element) == slot_is_claimed(slot),
                "an element disagrees with its slot");
     }
-}
+    if (!are_many(elements)) {
+        ensure(elements->count <= elements->cap && elements->cap <= ELEMENTS_FEW,
+               "%u elements, room for %u", elements->count, elements->cap);
+        return;
+    }
 
-static void check_many(const struct element_tables *tables)
-{
+    const struct element_tables *tables = elements->tables;
+    ensure(elements->count == 0, "%u slots besides the tables", elements->count);
     dict_check(&tables->by_id);
     timeline_check(&tables->timeline);
     timeline_check(&tables->leases);
@@ -558,12 +553,4 @@ static void check_many(const struct element_tables *tables)
     }
     ensure(bytes == tables->bytes, "%zu bytes, counted %zu", bytes, tables->bytes);
     ensure(claimed == leases, "%zu claimed, %u leases", claimed, leases);
-}
-
-void elements_check(const struct elements *elements)
-{
-    if (are_many(elements))
-        check_many(elements->tables);
-    else
-        check_few(elements);
 }

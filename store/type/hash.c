@@ -293,20 +293,6 @@ size_t hash_count(const struct hash *hash)
     return hash->is_large ? dict_count(&hash->table->pairs) : hash->packed.count;
 }
 
-bool hash_get(const struct hash *hash, struct bytes field, struct bytes *value)
-{
-    if (!hash->is_large) {
-        struct packed_record record;
-        if (!packed_lookup(&hash->packed, field, &record)) return false;
-        *value = record.value;
-        return true;
-    }
-    const struct pair *pair = dict_find(&hash->table->pairs, field);
-    if (pair == NULL) return false;
-    *value = value_of(pair);
-    return true;
-}
-
 bool hash_set(struct hash *hash, struct bytes field, struct bytes value, msec at)
 {
     const struct packed_record record = { field, value, at };
@@ -424,14 +410,19 @@ bool hash_lookup(const struct hash *hash, struct bytes field, struct bytes *valu
         struct packed_record record;
         if (!packed_lookup(&hash->packed, field, &record)) return false;
         *value = record.value;
-        *at = record.at;
+        if (at != NULL) *at = record.at;
         return true;
     }
     const struct pair *pair = dict_find(&hash->table->pairs, field);
     if (pair == NULL) return false;
     *value = value_of(pair);
-    *at = pair_at(hash->table, pair);
+    if (at != NULL) *at = pair_at(hash->table, pair);
     return true;
+}
+
+bool hash_get(const struct hash *hash, struct bytes field, struct bytes *value)
+{
+    return hash_lookup(hash, field, value, NULL);
 }
 
 bool hash_deadline(const struct hash *hash, struct bytes field, msec *at)

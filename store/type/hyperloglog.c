@@ -223,25 +223,6 @@ static void replace_run(struct hll *hll, size_t at, size_t old, const char *byte
     hll->len = hll->len + len - old;
 }
 
-/* Joins neighbours of equal rank, as far as the format allows runs to be that long. */
-static void join_runs(struct hll *hll, size_t at)
-{
-    for (int steps = JOIN_STEPS; at < hll->len && steps > 0; steps--) {
-        struct hll_run run = hll_run_at(hll_view(hll), at);
-        size_t next_at = at + run.bytes;
-        if (run.rank > 0 && next_at < hll->len) {
-            struct hll_run next = hll_run_at(hll_view(hll), next_at);
-            if (next.rank == run.rank && run.len + next.len <= VALUE_RUN_MAX) {
-                char joined[1];
-                put_run(joined, run.rank, run.len + next.len);
-                replace_run(hll, at, run.bytes + next.bytes, joined, sizeof(joined));
-                continue;
-            }
-        }
-        at = next_at;
-    }
-}
-
 static enum hll_change raise_after_promotion(struct hll *hll, struct hll_register reg)
 {
     if (!hll_make_dense(hll)) return HLL_CORRUPT;
@@ -274,7 +255,23 @@ static enum hll_change raise_sparse(struct hll *hll, struct hll_register reg)
     if (len > run.bytes && text.len + len - run.bytes > most)
         return raise_after_promotion(hll, reg);
     replace_run(hll, at, run.bytes, split, len);
-    join_runs(hll, before);
+
+    /* Join neighbours of equal rank, as far as the format allows runs to be that long. */
+    at = before;
+    for (int steps = JOIN_STEPS; at < hll->len && steps > 0; steps--) {
+        run = hll_run_at(hll_view(hll), at);
+        size_t next_at = at + run.bytes;
+        if (run.rank > 0 && next_at < hll->len) {
+            struct hll_run next = hll_run_at(hll_view(hll), next_at);
+            if (next.rank == run.rank && run.len + next.len <= VALUE_RUN_MAX) {
+                char joined[1];
+                put_run(joined, run.rank, run.len + next.len);
+                replace_run(hll, at, run.bytes + next.bytes, joined, sizeof(joined));
+                continue;
+            }
+        }
+        at = next_at;
+    }
     return HLL_RAISED;
 }
 

@@ -222,12 +222,6 @@ struct expiring lease_expiring(const struct lease *lease)
 
 /* ---- encoding, memory, self-check ------------------------------------------------------------ */
 
-const char *lease_encoding(const struct lease *lease)
-{
-    (void)lease;
-    return "raw";
-}
-
 struct lease *lease_relocate(struct lease *lease, struct relocation_cursor *cursor,
                              struct relocation *relocation)
 {

@@ -55,7 +55,6 @@ bool lease_deadline(const struct lease *lease, struct bytes owner, msec *at);
 bool lease_expire(struct lease *lease, struct bytes owner, msec at); /* O(log n) */
 struct expiring lease_expiring(const struct lease *lease);
 
-const char *lease_encoding(const struct lease *lease); /* "raw" */
 struct lease *lease_relocate(struct lease *lease, struct relocation_cursor *cursor,
                              struct relocation *relocation); /* as hash_relocate */
 size_t lease_bytes(const struct lease *lease);

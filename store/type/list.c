@@ -177,30 +177,10 @@ static struct list_node *list_node_trim(struct list *list, struct list_node *nod
     return list_node_arrange(list, node, list_node_used(node), 0);
 }
 
-/* Reallocates the node if pops have left less than an eighth of its block in use. */
-static void list_node_shrink(struct list *list, struct list_node *node)
+/* Does an element of this size fit in a regular block with those of the node? */
+static bool node_fits(const struct list_node *node, uint32_t size)
 {
-    if (node->cap <= LIST_CAP_MIN || list_node_used(node) >= node->cap / 8) return;
-    uint32_t cap = list_node_cap_for(2 * list_node_used(node));
-    if (cap < node->cap) list_node_arrange(list, node, cap, (cap - list_node_used(node)) / 2);
-}
-
-static void list_node_check(const struct list_node *node)
-{
-    ensure(node->count > 0, "empty node: count %u", node->count);
-    ensure(node->begin < node->end && node->end <= node->cap, "[%u, %u) of %u", node->begin,
-           node->end, node->cap);
-    ensure(node->cap <= LIST_CAP_MAX || node->count == 1, "%u elements in a large block of %u",
-           node->count, node->cap);
-    uint32_t count = 0, offset = node->begin;
-    while (offset < node->end) {
-        offset += list_size_at(node, offset);
-        ensure(offset <= node->end, "element ends at %u, after %u", offset, node->end);
-        uint32_t back = list_size_before(node, offset), size = list_size_at(node, offset - back);
-        ensure(back == size, "sizes %u and %u differ before %u", back, size, offset);
-        count++;
-    }
-    ensure(count == node->count, "%u elements, count %u", count, node->count);
+    return list_node_used(node) <= LIST_CAP_MAX && list_node_used(node) + size <= LIST_CAP_MAX;
 }
 
 static uint32_t room_at(const struct list_node *node, enum list_end end)
@@ -214,7 +194,7 @@ static struct list_node *arrange_room(struct list *list, struct list_node *node,
 {
     if (room_at(node, end) >= size) return node;
     uint32_t have = list_node_used(node);
-    if (size > LIST_CAP_MAX || have + size > LIST_CAP_MAX) return NULL;
+    if (!node_fits(node, size)) return NULL;
     if (have <= node->cap / 2 && have + size <= node->cap) {
         uint32_t front = (node->cap - have - size) / 2;
         return list_node_arrange(list, node, node->cap, end == LIST_HEAD ? front + size : front);
@@ -224,25 +204,11 @@ static struct list_node *arrange_room(struct list *list, struct list_node *node,
     return list_node_arrange(list, node, cap, end == LIST_HEAD ? cap - have : 0);
 }
 
-static struct list_node *add_end_node(struct list *list, enum list_end end, uint32_t size)
-{
-    struct list_node *beside = end == LIST_HEAD ? list->head : list->tail;
-    if (beside != NULL) beside = list_node_trim(list, beside);
-    uint32_t cap = beside == NULL ? list_node_cap_for(size) : LIST_CAP_MAX;
-    if (size > LIST_CAP_MAX / 2) cap = size;
-    struct list_node *node = list_node_new(list, cap);
-    node->begin = node->end = end == LIST_HEAD ? cap : 0;
-    node->prev = end == LIST_HEAD ? NULL : beside;
-    node->next = end == LIST_HEAD ? beside : NULL;
-    list_node_link(list, node);
-    return node;
-}
-
 void list_push(struct list *list, enum list_end end, struct bytes element)
 {
     struct blob *copy = NULL;
     uint32_t size = list_packed_size(element.len);
-    struct list_node *node = end == LIST_HEAD ? list->head : list->tail;
+    struct list_node *beside = end == LIST_HEAD ? list->head : list->tail, *node = beside;
     if (node == NULL || room_at(node, end) < size) {
         /* The element may point into this node, which may move. */
         if (node != NULL && element.data >= node->data && element.data < node->data + node->cap) {
@@ -250,7 +216,16 @@ void list_push(struct list *list, enum list_end end, struct bytes element)
             element = blob_view(copy);
         }
         if (node != NULL) node = arrange_room(list, node, end, size);
-        if (node == NULL) node = add_end_node(list, end, size);
+        if (node == NULL) {
+            if (beside != NULL) beside = list_node_trim(list, beside);
+            uint32_t cap = beside == NULL ? list_node_cap_for(size) : LIST_CAP_MAX;
+            if (size > LIST_CAP_MAX / 2) cap = size;
+            node = list_node_new(list, cap);
+            node->begin = node->end = end == LIST_HEAD ? cap : 0;
+            node->prev = end == LIST_HEAD ? NULL : beside;
+            node->next = end == LIST_HEAD ? beside : NULL;
+            list_node_link(list, node);
+        }
     }
     if (end == LIST_HEAD) {
         node->begin -= size;
@@ -283,7 +258,12 @@ void list_pop(struct list *list, enum list_end end, size_t count)
                 node->end -= list_size_before(node, node->end);
         }
     }
-    if (list->head != NULL && list->head == list->tail) list_node_shrink(list, list->head);
+
+    /* Reallocate the last node if pops have left less than an eighth of its block in use. */
+    struct list_node *last = list->head == list->tail ? list->head : NULL;
+    if (last == NULL || last->cap <= LIST_CAP_MIN || list_node_used(last) >= last->cap / 8) return;
+    uint32_t cap = list_node_cap_for(2 * list_node_used(last));
+    if (cap < last->cap) list_node_arrange(list, last, cap, (cap - list_node_used(last)) / 2);
 }
 
 void list_keep(struct list *list, size_t from, size_t to)
@@ -342,9 +322,7 @@ static void merge_next(struct list *list, struct list_node *node)
 {
     if (node == NULL || node->next == NULL) return;
     uint32_t size = list_node_used(node->next);
-    if (size > LIST_CAP_MAX || list_node_used(node) > LIST_CAP_MAX ||
-        list_node_used(node) + size > LIST_CAP_MAX)
-        return;
+    if (!node_fits(node, size)) return;
     if (room_at(node, LIST_TAIL) < size)
         node = list_node_arrange(list, node, list_node_used(node) + size, 0);
     memcpy(node->data + node->end, node->next->data + node->next->begin, size);
@@ -450,11 +428,6 @@ struct bytes list_at(const struct list *list, size_t index)
     ensure(index < list->count, "index %zu of %zu", index, list->count);
     const struct list_node *node = find_node(list, &index);
     return list_unpack(node, find_offset(node, index));
-}
-
-static bool node_fits(const struct list_node *node, uint32_t size)
-{
-    return list_node_used(node) <= LIST_CAP_MAX && list_node_used(node) + size <= LIST_CAP_MAX;
 }
 
 /* Inserts at offset `at` from node->begin. The element must fit. */
@@ -591,12 +564,6 @@ struct list *list_relocate(struct list *list, struct relocation_cursor *cursor,
     return list;
 }
 
-const char *list_encoding(const struct list *list)
-{
-    (void)list;
-    return "quicklist";
-}
-
 size_t list_bytes(const struct list *list)
 {
     return list->bytes;
@@ -608,7 +575,20 @@ void list_check(const struct list *list)
     const struct list_node *prev = NULL;
     for (const struct list_node *node = list->head; node != NULL; prev = node, node = node->next) {
         ensure(node->prev == prev, "prev %p, not %p", (void *)node->prev, (const void *)prev);
-        list_node_check(node);
+        ensure(node->count > 0, "empty node: count %u", node->count);
+        ensure(node->begin < node->end && node->end <= node->cap, "[%u, %u) of %u", node->begin,
+               node->end, node->cap);
+        ensure(node->cap <= LIST_CAP_MAX || node->count == 1, "%u elements in a large block of %u",
+               node->count, node->cap);
+        uint32_t found = 0, offset = node->begin;
+        for (; offset < node->end; found++) {
+            offset += list_size_at(node, offset);
+            ensure(offset <= node->end, "element ends at %u, after %u", offset, node->end);
+            uint32_t back = list_size_before(node, offset);
+            uint32_t size = list_size_at(node, offset - back);
+            ensure(back == size, "sizes %u and %u differ before %u", back, size, offset);
+        }
+        ensure(found == node->count, "%u elements, count %u", found, node->count);
         count += node->count;
         bytes += mem_size(node);
     }

@@ -44,7 +44,6 @@ void list_iter_at(struct list_iter *iter, const struct list *list, size_t index)
 bool list_iter_next(struct list_iter *iter, struct bytes *element); /* then moves to the tail */
 bool list_iter_prev(struct list_iter *iter, struct bytes *element); /* then moves to the head */
 
-const char *list_encoding(const struct list *list); /* as Redis names it */
 /* Relocates blocks and returns the list's address. Invalidates everything borrowed from the list.
  * In a list of many MiB only nodes near the head are relocated: the blocks of such a list are large
  * and waste little memory. */

@@ -41,7 +41,8 @@ size_t object_bytes(const struct object *object)
 
 const char *object_encoding(const struct object *object)
 {
-    return row_of(object->type)->encoding(object);
+    const struct type_row *row = row_of(object->type);
+    return row->encoding != NULL ? row->encoding(object) : row->only_encoding;
 }
 
 void object_relocate(struct object *object, struct relocation_cursor *cursor,

@@ -54,25 +54,21 @@ void schedules_free(struct schedules *schedules)
     mem_free(schedules);
 }
 
-static uint32_t take_number(struct schedules *schedules)
-{
-    uint32_t number = schedules->unused;
-    if (number != NO_NUMBER) {
-        schedules->unused = schedules->slots[number].next_unused;
-        return number;
-    }
-    ensure(schedules->count < NO_NUMBER, "%zu texts", schedules->count);
-    schedules->slots =
-        mem_grow(schedules->slots, schedules->count, &schedules->room, sizeof(struct slot));
-    return (uint32_t)schedules->count++;
-}
-
 uint32_t schedules_hold(struct schedules *schedules, struct bytes text)
 {
     struct kept *kept = dict_find(&schedules->by_text, text);
     if (kept == NULL) {
+        uint32_t number = schedules->unused;
+        if (number != NO_NUMBER) {
+            schedules->unused = schedules->slots[number].next_unused;
+        } else {
+            ensure(schedules->count < NO_NUMBER, "%zu texts", schedules->count);
+            schedules->slots =
+                mem_grow(schedules->slots, schedules->count, &schedules->room, sizeof(struct slot));
+            number = (uint32_t)schedules->count++;
+        }
         kept = mem_alloc(sizeof(*kept) + text.len);
-        *kept = (struct kept){ .len = text.len, .number = take_number(schedules) };
+        *kept = (struct kept){ .len = text.len, .number = number };
         if (text.len > 0) memcpy(kept->text, text.data, text.len);
         schedules->bytes += mem_size(kept);
         schedules->slots[kept->number].kept = kept;

@@ -372,8 +372,18 @@ size_t set_bytes(const struct set *set)
            deadlines_bytes(table->deadlines);
 }
 
-static void set_table_check(const struct set_table *table)
+void set_check(const struct set *set)
 {
+    struct set_iter members;
+    struct bytes view;
+    if (!set->is_large) packed_check(&set->packed);
+    set_iter_begin(&members, set);
+    while (set_iter_next(&members, &view))
+        ensure(set->hashtable || is_canonical_integer(view), "intset with member %.*s",
+               (int)view.len, view.data);
+    if (!set->is_large) return;
+
+    const struct set_table *table = set->table;
     size_t bytes = 0, armed = 0;
     struct dict_iter iter;
     struct set_member *member;
@@ -392,18 +402,4 @@ static void set_table_check(const struct set_table *table)
     ensure(bytes == table->bytes, "%zu bytes, counted %zu", bytes, table->bytes);
     ensure(armed == deadlines_count(table->deadlines), "%zu armed members, %zu deadlines", armed,
            deadlines_count(table->deadlines));
-}
-
-void set_check(const struct set *set)
-{
-    if (set->is_large)
-        set_table_check(set->table);
-    else
-        packed_check(&set->packed);
-    struct set_iter iter;
-    struct bytes member;
-    set_iter_begin(&iter, set);
-    while (set_iter_next(&iter, &member))
-        ensure(set->hashtable || is_canonical_integer(member), "intset with member %.*s",
-               (int)member.len, member.data);
 }

@@ -43,6 +43,7 @@ struct type_row {
                      struct relocation *relocation);
     size_t (*count)(const struct object *object);
     size_t (*bytes)(const struct object *object);
+    const char *only_encoding; /* if `encoding` is NULL */
     const char *(*encoding)(const struct object *object);
     void (*check)(const struct object *object);
     void (*widen)(struct object *object);                    /* may be NULL */

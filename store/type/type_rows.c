@@ -27,10 +27,6 @@
     {                                                                                              \
         return noun##_bytes(object->noun);                                                         \
     }                                                                                              \
-    static const char *any_##noun##_encoding(const struct object *object)                          \
-    {                                                                                              \
-        return noun##_encoding(object->noun);                                                      \
-    }                                                                                              \
     static void any_##noun##_check(const struct object *object)                                    \
     {                                                                                              \
         noun##_check(object->noun);                                                                \
@@ -40,7 +36,7 @@
 #define COLLECTION_ROW(noun)                                                                       \
     .name = #noun, .new = any_##noun##_new, .free_some = any_##noun##_free_some,                   \
     .relocate = any_##noun##_relocate, .count = any_##noun##_count, .bytes = any_##noun##_bytes,   \
-    .encoding = any_##noun##_encoding, .check = any_##noun##_check
+    .check = any_##noun##_check
 
 #define MEMBERS(noun)                                                                              \
     static bool any_##noun##_deadline(const struct object *object, struct bytes member, msec *at)  \
@@ -71,12 +67,19 @@
         return noun##_deadline(object->noun, member, &at);                                         \
     }
 
-/* Defines functions for a collection whose large form is a table. */
-#define TABLE(noun)                                                                                \
+/* Defines functions for a collection that names its encodings by Redis' limits. */
+#define ENCODED(noun)                                                                              \
+    static const char *any_##noun##_encoding(const struct object *object)                          \
+    {                                                                                              \
+        return noun##_encoding(object->noun);                                                      \
+    }                                                                                              \
     static void any_##noun##_widen(struct object *object)                                          \
     {                                                                                              \
         noun##_widen(object->noun);                                                                \
-    }                                                                                              \
+    }
+
+/* Defines functions for a collection whose large form is a table. */
+#define TABLE(noun)                                                                                \
     static const struct dict *any_##noun##_hint(const struct object *object)                       \
     {                                                                                              \
         return noun##_hint(object->noun);                                                          \
@@ -88,8 +91,8 @@
 
 #define MEMBERS_ROW(noun)                                                                          \
     .may_have_expiry = true, .members = &noun##_members, .has = any_##noun##_has
-#define TABLE_ROW(noun)                                                                            \
-    .widen = any_##noun##_widen, .hint = any_##noun##_hint, .expect = any_##noun##_expect
+#define ENCODED_ROW(noun) .encoding = any_##noun##_encoding, .widen = any_##noun##_widen
+#define TABLE_ROW(noun)   .hint = any_##noun##_hint, .expect = any_##noun##_expect
 
 COLLECTION(list)
 COLLECTION(set)
@@ -102,19 +105,13 @@ MEMBERS(set)
 MEMBERS(hash)
 MEMBERS(zset)
 MEMBERS(lease)
+ENCODED(set)
+ENCODED(hash)
+ENCODED(zset)
 TABLE(set)
 TABLE(hash)
 TABLE(zset)
-
-static const struct dict *dehydrator_hint_of(const struct object *object)
-{
-    return dehydrator_hint(object->dehydrator);
-}
-
-static void dehydrator_expect_more(struct object *object, size_t count)
-{
-    dehydrator_expect(object->dehydrator, count);
-}
+TABLE(dehydrator)
 
 static struct due_at dehydrator_due(const struct object *object)
 {
@@ -236,21 +233,26 @@ const struct type_row type_rows[TYPE_COUNT] = {
                       .bytes = string_bytes,
                       .encoding = string_encoding,
                       .check = string_check },
-    [TYPE_LIST] = { COLLECTION_ROW(list) },
-    [TYPE_SET] = { COLLECTION_ROW(set), MEMBERS_ROW(set), TABLE_ROW(set), .item = "member" },
-    [TYPE_HASH] = { COLLECTION_ROW(hash), MEMBERS_ROW(hash), TABLE_ROW(hash), .item = "field" },
-    [TYPE_ZSET] = { COLLECTION_ROW(zset), MEMBERS_ROW(zset), TABLE_ROW(zset), .item = "member" },
-    [TYPE_DEHYDRATOR] = { COLLECTION_ROW(dehydrator), .hint = dehydrator_hint_of,
-                          .expect = dehydrator_expect_more, .item = "element",
-                          .may_have_expiry = true, .has = dehydrator_has,
+    [TYPE_LIST] = { COLLECTION_ROW(list), .only_encoding = "quicklist" },
+    [TYPE_SET] = { COLLECTION_ROW(set), MEMBERS_ROW(set), ENCODED_ROW(set), TABLE_ROW(set),
+                   .item = "member" },
+    [TYPE_HASH] = { COLLECTION_ROW(hash), MEMBERS_ROW(hash), ENCODED_ROW(hash), TABLE_ROW(hash),
+                    .item = "field" },
+    [TYPE_ZSET] = { COLLECTION_ROW(zset), MEMBERS_ROW(zset), ENCODED_ROW(zset), TABLE_ROW(zset),
+                    .item = "member" },
+    /* Redis reports "raw" for a module's value. */
+    [TYPE_DEHYDRATOR] = { COLLECTION_ROW(dehydrator), TABLE_ROW(dehydrator), .item = "element",
+                          .only_encoding = "raw", .may_have_expiry = true, .has = dehydrator_has,
                           .is_held = dehydrator_is_held, .notes = dehydrator_notes,
                           .next_due = dehydrator_due, .next_due_after = dehydrator_due_after,
                           .all_expire_at = dehydrator_all_expire_at,
                           .rewind = dehydrator_rewind_to },
-    [TYPE_STREAM] = { COLLECTION_ROW(stream), .item = "entry", .may_have_expiry = true,
-                      .may_be_empty = true, .references = stream_references, .notes = stream_notes,
+    [TYPE_STREAM] = { COLLECTION_ROW(stream), .item = "entry", .only_encoding = "stream",
+                      .may_have_expiry = true, .may_be_empty = true,
+                      .references = stream_references, .notes = stream_notes,
                       .next_due = stream_due, .next_due_after = stream_due_after,
                       .count_expired = stream_expired, .withhold = stream_withhold_expired,
                       .give_back = stream_give_back_expired },
-    [TYPE_LEASE] = { COLLECTION_ROW(lease), MEMBERS_ROW(lease), .item = "holder" },
+    [TYPE_LEASE] = { COLLECTION_ROW(lease), MEMBERS_ROW(lease), .item = "holder",
+                     .only_encoding = "raw" },
 };

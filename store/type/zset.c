@@ -43,16 +43,6 @@ static struct bytes member_key(const void *member)
 
 static const struct dict_type members_type = { .key = member_key };
 
-static struct zset_table *zset_table_new(void)
-{
-    struct zset_table *table = mem_alloc(sizeof(*table));
-    dict_init(&table->members, &members_type);
-    ranked_init(&table->ranked);
-    table->deadlines = NULL;
-    table->bytes = mem_size(table);
-    return table;
-}
-
 static struct ranked_member *member_new(struct zset_table *table, struct bytes member, double score,
                                         bool has_expiry)
 {
@@ -132,11 +122,15 @@ static struct packed enlarge_zset(struct zset *zset)
     const struct zset_front front = zset_front_of(&records);
     struct zset_member found;
     char text[ZSET_TEXT_SIZE];
-    zset->table = zset_table_new();
+    struct zset_table *table = zset->table = mem_alloc(sizeof(*table));
+    dict_init(&table->members, &members_type);
+    ranked_init(&table->ranked);
+    table->deadlines = NULL;
+    table->bytes = mem_size(table);
     zset->is_large = true;
     for (uint32_t offset = 0; offset < records.len;) {
         offset = zset_packed_get(&records, &front, offset, text, &found);
-        zset_table_add(zset->table, found.member, found.score, found.at);
+        zset_table_add(table, found.member, found.score, found.at);
     }
     return records;
 }
@@ -195,30 +189,28 @@ size_t zset_count(const struct zset *zset)
     return zset->is_large ? dict_count(&zset->table->members) : zset->packed.count;
 }
 
-static bool small_find(const struct zset *zset, struct bytes member, struct zset_member *found)
+/* Finds a member's score and deadline; either pointer may be NULL. */
+static inline bool lookup(const struct zset *zset, struct bytes member, double *score, msec *at)
 {
-    struct packed_record record;
-    uint32_t offset = zset_packed_find(&zset->packed, member);
-    if (offset == zset->packed.len) return false;
-    packed_get(&zset->packed, offset, &record);
-    *found =
-        (struct zset_member){ member, zset_packed_score(&record, zset_front_base(&zset->packed)),
-                              record.at };
+    if (!zset->is_large) {
+        struct packed_record record;
+        uint32_t offset = zset_packed_find(&zset->packed, member);
+        if (offset == zset->packed.len) return false;
+        packed_get(&zset->packed, offset, &record);
+        if (score != NULL) *score = zset_packed_score(&record, zset_front_base(&zset->packed));
+        if (at != NULL) *at = record.at;
+        return true;
+    }
+    const struct ranked_member *m = zset_table_find(zset->table, member);
+    if (m == NULL) return false;
+    if (score != NULL) *score = m->score;
+    if (at != NULL) *at = zset_table_at(zset->table, m);
     return true;
 }
 
 bool zset_score(const struct zset *zset, struct bytes member, double *score)
 {
-    if (!zset->is_large) {
-        struct zset_member found;
-        if (!small_find(zset, member, &found)) return false;
-        *score = found.score;
-        return true;
-    }
-    const struct ranked_member *m = zset_table_find(zset->table, member);
-    if (m == NULL) return false;
-    *score = m->score;
-    return true;
+    return lookup(zset, member, score, NULL);
 }
 
 bool zset_rank(const struct zset *zset, struct bytes member, size_t *rank)
@@ -413,25 +405,16 @@ struct bytes zset_iter_keep(const struct zset_iter *iter, struct bytes member, s
 
 bool zset_deadline(const struct zset *zset, struct bytes member, msec *at)
 {
-    if (!zset->is_large) {
-        struct zset_member found;
-        if (!small_find(zset, member, &found)) return false;
-        *at = found.at;
-        return true;
-    }
-    const struct ranked_member *m = zset_table_find(zset->table, member);
-    if (m == NULL) return false;
-    *at = zset_table_at(zset->table, m);
-    return true;
+    return lookup(zset, member, NULL, at);
 }
 
 bool zset_expire(struct zset *zset, struct bytes member, msec at)
 {
     if (!zset->is_large) {
-        struct zset_member found;
-        if (!small_find(zset, member, &found)) return false;
+        double score;
+        if (!lookup(zset, member, &score, NULL)) return false;
         if (!zset_packed_expire(&zset->packed, member, at))
-            put_and_enlarge(zset, member, found.score, at);
+            put_and_enlarge(zset, member, score, at);
         return true;
     }
     struct ranked_member *m = zset_table_find(zset->table, member);

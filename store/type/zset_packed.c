@@ -275,38 +275,31 @@ bool zset_packed_add(struct packed *packed, struct bytes member, double score, m
     return suit_member(packed, member, at, text, &stored) && insert(packed, stored, score, at);
 }
 
-/* Moves a record to where its new score belongs. `member` may be a view of the record. The member
- * is stored anew, because removing the only record also removes the front. */
-static bool move_record(struct packed *packed, uint32_t offset, struct bytes member, double score,
-                        msec at)
-{
-    char text[PACKED_MAX_TEXT];
-    struct score_text value = text_of(score, zset_front_base(packed));
-    struct packed_record record;
-    packed_get(packed, offset, &record);
-    record.value = bytes_of(value.data, value.len);
-    record.at = at;
-    if (!packed_fits_instead(packed, offset, &record)) return false;
-    if (member.len > 0) member.data = memcpy(text, member.data, member.len);
-    packed_remove(packed, offset);
-    bool fits = zset_packed_add(packed, member, score, at);
-    ensure(fits, "a member of %zu bytes no longer fits", member.len);
-    return true;
-}
-
 bool zset_packed_put(struct packed *packed, struct bytes member, double score, msec at)
 {
     char text[ZSET_TEXT_SIZE];
     struct bytes stored;
-    struct packed_record old;
+    struct packed_record record;
     if (!suit_member(packed, member, at, text, &stored)) return false;
     uint32_t offset = packed_find(packed, stored);
     if (offset == packed->len) return insert(packed, stored, score, at);
-    packed_get(packed, offset, &old);
-    if (zset_packed_score(&old, zset_front_base(packed)) != score)
-        return move_record(packed, offset, member, score, at);
+    packed_get(packed, offset, &record);
     /* Equal scores: 0 stays 0 if -0 is put, as in Redis. */
-    return packed_expire(packed, offset, at);
+    if (zset_packed_score(&record, zset_front_base(packed)) == score)
+        return packed_expire(packed, offset, at);
+
+    /* Move the record to where its new score belongs. The member, which may be a view of the
+     * record, is stored anew, because removing the only record also removes the front. */
+    struct score_text value = text_of(score, zset_front_base(packed));
+    record.value = bytes_of(value.data, value.len);
+    record.at = at;
+    if (!packed_fits_instead(packed, offset, &record)) return false;
+    char copy[PACKED_MAX_TEXT];
+    if (member.len > 0) member.data = memcpy(copy, member.data, member.len);
+    packed_remove(packed, offset);
+    bool fits = zset_packed_add(packed, member, score, at);
+    ensure(fits, "a member of %zu bytes no longer fits", member.len);
+    return true;
 }
 
 bool zset_packed_expire(struct packed *packed, struct bytes member, msec at)
