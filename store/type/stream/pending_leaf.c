@@ -36,11 +36,6 @@ static inline void *record_at(const struct pending_leaf *leaf, unsigned i)
     return (char *)(uintptr_t)leaf->records + (size_t)(leaf->begin + i) * form_sizes[leaf->form];
 }
 
-size_t pending_leaf_bytes(const struct pending_leaf *leaf)
-{
-    return mem_size(leaf);
-}
-
 void pending_summary_add(struct pending_summary *summary, const struct pending_record *record)
 {
     msec *first = &summary->first[pending_kind(record)];
@@ -157,39 +152,10 @@ void pending_leaf_get(const struct pending_leaf *leaf, unsigned i, struct pendin
         record->deliveries |= ((const struct huge *)(const void *)wide)->deliveries_high << 32;
 }
 
-struct stream_id pending_leaf_id(const struct pending_leaf *leaf, unsigned i)
-{
-    struct pending_record record;
-    pending_leaf_get(leaf, i, &record);
-    return record.id;
-}
-
 void pending_leaf_read(const struct pending_leaf *leaf, struct pending_record *records)
 {
     for (unsigned i = 0; i < leaf->count; i++)
         pending_leaf_get(leaf, i, &records[i]);
-}
-
-/* Chooses bases, as if all records were narrow, and the form. */
-static void choose_form(struct pending_leaf *leaf, const struct pending_record *records,
-                        unsigned count)
-{
-    msec low = records[0].at, high = low;
-    for (unsigned i = 1; i < count; i++) {
-        if (records[i].at < low) low = records[i].at;
-        if (records[i].at > high) high = records[i].at;
-    }
-    uint64_t span = (uint64_t)high - (uint64_t)low;
-    /* Instants before the lowest one so far are as likely as those after the highest. */
-    uint64_t below = span <= UINT32_MAX ? (UINT32_MAX - span) / 2 : 0;
-    leaf->ms = records[0].id.ms;
-    leaf->at = (msec)((uint64_t)low - below);
-    leaf->form = FORM_NARROW;
-    for (unsigned i = 0; i < count; i++) {
-        if (records[i].deliveries > UINT32_MAX) leaf->form = FORM_HUGE;
-        if (leaf->form == FORM_NARROW && !fits_narrow(leaf->ms, leaf->at, &records[i]))
-            leaf->form = FORM_WIDE;
-    }
 }
 
 /* Returns the size of a leaf with room for `count` records and a few more. */
@@ -215,9 +181,26 @@ static struct pending_leaf *leaf_alloc(const struct pending_leaf *like, unsigned
 struct pending_leaf *pending_leaf_new(const struct pending_record *records, unsigned count,
                                       size_t *bytes)
 {
-    struct pending_leaf like = { 0 };
     ensure(count > 0 && count <= PENDING_LEAF_MAX, "%u records", count);
-    choose_form(&like, records, count);
+
+    /* Choose bases, as if all records were narrow, and the form. */
+    msec low = records[0].at, high = low;
+    for (unsigned i = 1; i < count; i++) {
+        if (records[i].at < low) low = records[i].at;
+        if (records[i].at > high) high = records[i].at;
+    }
+    uint64_t span = (uint64_t)high - (uint64_t)low;
+    /* Instants before the lowest one so far are as likely as those after the highest. */
+    uint64_t below = span <= UINT32_MAX ? (UINT32_MAX - span) / 2 : 0;
+    struct pending_leaf like = { .ms = records[0].id.ms,
+                                 .at = (msec)((uint64_t)low - below),
+                                 .form = FORM_NARROW };
+    for (unsigned i = 0; i < count; i++) {
+        if (records[i].deliveries > UINT32_MAX) like.form = FORM_HUGE;
+        if (like.form == FORM_NARROW && !fits_narrow(like.ms, like.at, &records[i]))
+            like.form = FORM_WIDE;
+    }
+
     struct pending_leaf *leaf = leaf_alloc(&like, cap_for(count), bytes);
     for (unsigned i = 0; i < count; i++)
         record_store(leaf, i, &records[i]);
@@ -240,8 +223,19 @@ static struct pending_leaf *leaf_resize(struct pending_leaf *old, unsigned cap, 
     return leaf;
 }
 
-static unsigned narrow_from(const struct pending_leaf *leaf, struct stream_id id)
+unsigned pending_leaf_from(const struct pending_leaf *leaf, struct stream_id id)
 {
+    unsigned low = 0;
+    if (leaf->form != FORM_NARROW) {
+        for (unsigned left = leaf->count; left > 0;) {
+            unsigned half = (left + 1) / 2;
+            const struct wide *wide = record_at(leaf, low + half - 1);
+            if (stream_id_before(wide->id, id)) low += half;
+            left -= half;
+        }
+        return low;
+    }
+
     const struct narrow *records = record_at(leaf, 0);
     if (id.ms < leaf->ms) return 0;
     uint64_t after = id.ms - leaf->ms;
@@ -254,24 +248,10 @@ static unsigned narrow_from(const struct pending_leaf *leaf, struct stream_id id
     uint64_t key = after << 32 | id.seq;
     if (leaf->count == 0 || records[0].key >= key) return 0;
     if (records[leaf->count - 1].key < key) return leaf->count;
-    unsigned low = 0;
     /* Branchless: the branches would be unpredictable. */
     for (unsigned left = leaf->count; left > 0;) {
         unsigned half = (left + 1) / 2;
         low += half * (records[low + half - 1].key < key);
-        left -= half;
-    }
-    return low;
-}
-
-unsigned pending_leaf_from(const struct pending_leaf *leaf, struct stream_id id)
-{
-    if (leaf->form == FORM_NARROW) return narrow_from(leaf, id);
-    unsigned low = 0;
-    for (unsigned left = leaf->count; left > 0;) {
-        unsigned half = (left + 1) / 2;
-        const struct wide *wide = record_at(leaf, low + half - 1);
-        if (stream_id_before(wide->id, id)) low += half;
         left -= half;
     }
     return low;

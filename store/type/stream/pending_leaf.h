@@ -71,7 +71,6 @@ void pending_leaf_free(struct pending_leaf *leaf, size_t *bytes);
 /* Returns the first record whose ID is not below `id`, or count. */
 unsigned pending_leaf_from(const struct pending_leaf *leaf, struct stream_id id);
 void pending_leaf_get(const struct pending_leaf *leaf, unsigned i, struct pending_record *record);
-struct stream_id pending_leaf_id(const struct pending_leaf *leaf, unsigned i);
 /* Returns the first record of the consumer, from the i-th on, or count. */
 unsigned pending_leaf_next_of(const struct pending_leaf *leaf, unsigned i, uint32_t consumer);
 /* Reads all records into an array with room for PENDING_LEAF_MAX. */
@@ -93,5 +92,4 @@ struct pending_summary pending_leaf_summary(const struct pending_leaf *leaf);
 struct pending_summary pending_leaf_summary_without(const struct pending_leaf *leaf,
                                                     const struct pending_summary *before,
                                                     const struct pending_record *gone);
-size_t pending_leaf_bytes(const struct pending_leaf *leaf);
 void pending_leaf_check(const struct pending_leaf *leaf);

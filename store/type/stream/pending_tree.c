@@ -299,40 +299,32 @@ bool pending_tree_remove(struct pending_tree *tree, struct stream_id id,
     return true;
 }
 
-/* Removes the consumer's records from the leaf of this ID; returns the last ID that it had. */
-static struct stream_id leaf_forget(struct pending_tree *tree, struct stream_id id,
-                                    uint32_t consumer)
-{
-    struct pending_record records[PENDING_LEAF_MAX];
-    struct path path;
-    struct pending_leaf *leaf = descend(tree, id, &path);
-    struct counted_node node = leaf->node;
-    unsigned count = leaf->count, kept = 0;
-    pending_leaf_read(leaf, records);
-    struct stream_id last = records[count - 1].id;
-    for (unsigned i = 0; i < count; i++)
-        if (records[i].consumer != consumer) records[kept++] = records[i];
-    if (tree->count == count - kept) {
-        pending_tree_drop(tree);
-        return last;
-    }
-    if (kept > 0) {
-        pending_leaf_free(leaf, &tree->leaf_bytes);
-        leaf = pending_leaf_new(records, kept, &tree->leaf_bytes);
-        leaf->node = node;
-    } else {
-        leaf->count = 0;
-    }
-    struct pending_summary summary = pending_leaf_summary(leaf);
-    path_removed(tree, &path, leaf, count - kept, &summary);
-    return last;
-}
-
 void pending_tree_forget(struct pending_tree *tree, struct pending_query *query)
 {
-    struct pending_record record;
+    struct pending_record record, records[PENDING_LEAF_MAX];
     while (pending_tree_next(tree, query, &record)) {
-        query->from = leaf_forget(tree, record.id, query->consumer);
+        /* Remove the consumer's records from this leaf, and continue behind its last ID. */
+        struct path path;
+        struct pending_leaf *leaf = descend(tree, record.id, &path);
+        struct counted_node node = leaf->node;
+        unsigned count = leaf->count, kept = 0;
+        pending_leaf_read(leaf, records);
+        query->from = records[count - 1].id;
+        for (unsigned i = 0; i < count; i++)
+            if (records[i].consumer != query->consumer) records[kept++] = records[i];
+        if (tree->count == count - kept) {
+            pending_tree_drop(tree);
+            return;
+        }
+        if (kept > 0) {
+            pending_leaf_free(leaf, &tree->leaf_bytes);
+            leaf = pending_leaf_new(records, kept, &tree->leaf_bytes);
+            leaf->node = node;
+        } else {
+            leaf->count = 0;
+        }
+        struct pending_summary summary = pending_leaf_summary(leaf);
+        path_removed(tree, &path, leaf, count - kept, &summary);
         if (!stream_id_up(&query->from)) return;
     }
 }
@@ -405,22 +397,19 @@ static bool may_have(const struct pending_summary *below, const struct pending_q
             below->first[PENDING_RELEASED] <= query->until[PENDING_RELEASED]);
 }
 
-static bool leaf_next(const struct pending_leaf *leaf, const struct pending_query *query,
-                      struct pending_record *found)
-{
-    for (unsigned i = pending_leaf_from(leaf, query->from);; i++) {
-        if (query->consumer != 0) i = pending_leaf_next_of(leaf, i, query->consumer);
-        if (i >= leaf->count) return false;
-        pending_leaf_get(leaf, i, found);
-        if (stream_id_before(query->to, found->id)) return false;
-        if (!query->by_time || found->at <= query->until[pending_kind(found)]) return true;
-    }
-}
-
 static bool subtree_next(const struct counted_node *node, unsigned height,
                          const struct pending_query *query, struct pending_record *found)
 {
-    if (height == 0) return leaf_next((const struct pending_leaf *)node, query, found);
+    if (height == 0) {
+        const struct pending_leaf *leaf = (const struct pending_leaf *)node;
+        for (unsigned i = pending_leaf_from(leaf, query->from);; i++) {
+            if (query->consumer != 0) i = pending_leaf_next_of(leaf, i, query->consumer);
+            if (i >= leaf->count) return false;
+            pending_leaf_get(leaf, i, found);
+            if (stream_id_before(query->to, found->id)) return false;
+            if (!query->by_time || found->at <= query->until[pending_kind(found)]) return true;
+        }
+    }
     unsigned first = pending_branch_for(node, query->from), count = pending_branch_count(node);
     for (unsigned i = first; i < count; i++) {
         const struct pending_branch *branch = &pending_branches(node)[i];
@@ -464,7 +453,7 @@ static void check_leaf(void *ctx, const struct counted_node *node)
         checking->has_last = true;
         checking->visit(checking->ctx, &record);
     }
-    checking->bytes += pending_leaf_bytes(leaf);
+    checking->bytes += mem_size(leaf);
     checking->count += leaf->count;
 }
 

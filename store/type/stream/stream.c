@@ -138,21 +138,6 @@ static size_t block_limit(void)
     return limit > sizeof(struct stream_block) ? limit - sizeof(struct stream_block) : 0;
 }
 
-/* Makes room for `size` bytes in the last block. */
-static struct stream_block *make_room(struct stream *stream, struct stream_block *block,
-                                      size_t size)
-{
-    if (block->used + size <= block->cap) return block;
-    if (block->begin > block->used / 2) stream_block_compact(block);
-    if (block->used + size <= block->cap) return block;
-    size_t whole = sizeof(*block) + block->used + size, cap = CAP_MIN;
-    while (cap < whole)
-        cap *= 2;
-    size_t most = sizeof(*block) + block_limit();
-    if (cap > most) cap = whole > most ? whole : most;
-    return block_resize(stream, block, cap - sizeof(*block));
-}
-
 /* Makes a new last block, for an entry of `size` bytes. */
 static struct stream_block *add_last(struct stream *stream, size_t size)
 {
@@ -188,8 +173,16 @@ void stream_append(struct stream *stream, struct stream_id id, const struct byte
     if (!fits) {
         stream_block_plan(NULL, id, texts, count, &packing);
         block = add_last(stream, packing.size);
-    } else {
-        block = make_room(stream, block, packing.size);
+    } else if (block->used + packing.size > block->cap && block->begin > block->used / 2) {
+        stream_block_compact(block);
+    }
+    if (block->used + packing.size > block->cap) {
+        size_t whole = sizeof(*block) + block->used + packing.size, cap = CAP_MIN;
+        while (cap < whole)
+            cap *= 2;
+        size_t limit = sizeof(*block) + block_limit();
+        if (cap > limit) cap = whole > limit ? whole : limit;
+        block = block_resize(stream, block, cap - sizeof(*block));
     }
     stream_block_put(block, id, texts, count, &packing);
     stream->count++;
@@ -542,12 +535,6 @@ struct stream *stream_relocate(struct stream *stream, struct relocation_cursor *
 }
 
 /* ---- encoding, memory, self-check ------------------------------------------------------------ */
-
-const char *stream_encoding(const struct stream *stream)
-{
-    (void)stream;
-    return "stream";
-}
 
 size_t stream_bytes(const struct stream *stream)
 {

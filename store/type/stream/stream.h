@@ -147,7 +147,6 @@ struct stream_repeats;
 struct stream_repeats *stream_repeats(const struct stream *stream);
 struct stream_repeats *stream_make_repeats(struct stream *stream); /* created if needed */
 
-const char *stream_encoding(const struct stream *stream); /* "stream" */
 struct stream *stream_relocate(struct stream *stream, struct relocation_cursor *cursor,
                                struct relocation *relocation); /* as hash_relocate */
 size_t stream_bytes(const struct stream *stream);              /* memory, groups included. O(1) */

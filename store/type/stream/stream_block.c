@@ -77,19 +77,6 @@ static const unsigned char *names_skip(const unsigned char *from)
     return texts_skip(from, count);
 }
 
-static bool names_equal(const unsigned char *names, const struct bytes *texts, size_t count)
-{
-    uint64_t have;
-    names = varint_get(names, &have);
-    if (have != count / 2) return false;
-    for (size_t i = 0; i < count; i += 2) {
-        struct bytes name;
-        names = text_get(names, &name);
-        if (!bytes_equal(name, texts[i])) return false;
-    }
-    return true;
-}
-
 bool stream_entry_next(struct stream_entry *entry, struct bytes *name, struct bytes *value)
 {
     if (entry->given == entry->count) return false;
@@ -157,7 +144,15 @@ void stream_block_plan(const struct stream_block *block, struct stream_id id,
     *packing = (struct stream_packing){ .own_names = true };
     if (block != NULL) {
         plan_id(packing, block->last, id);
-        packing->own_names = !names_equal(block->data + block->own_names, texts, count);
+        uint64_t have;
+        const unsigned char *names = varint_get(block->data + block->own_names, &have);
+        bool are_equal = have == count / 2;
+        for (size_t i = 0; are_equal && i < count; i += 2) {
+            struct bytes name;
+            names = text_get(names, &name);
+            are_equal = bytes_equal(name, texts[i]);
+        }
+        packing->own_names = !are_equal;
     }
     size_t size = 1; /* the byte of the head */
     if (packing->time >= TIME_LONG) size += varint_size(packing->time - TIME_LONG);
@@ -400,36 +395,6 @@ static bool read_names(struct input *from, uint64_t *count)
     return read_varint(from, count) && *count > 0 && read_texts(from, *count);
 }
 
-static bool read_head(struct input *from, struct stream_id *id, bool *own)
-{
-    const unsigned char *begin = from->at;
-    uint64_t ignored;
-    if (from->at == from->end) return false;
-    unsigned head = *from->at++, form = head >> FORM_SHIFT & FORM_MASK;
-    if (head >> TIME_SHIFT == TIME_LONG && !read_varint(from, &ignored)) return false;
-    if (form == STREAM_ID_GIVEN && !read_varint(from, &ignored)) return false;
-    if (form == STREAM_ID_WIDE) {
-        if (from->end - from->at < WIDE) return false;
-        from->at += WIDE;
-    }
-    head_get(begin, id, own);
-    return true;
-}
-
-/* Returns true if these bytes are the head that an entry with this ID would have after the one with
- * `prev`. Other heads with the same meaning are refused, because remove_between relies on heads
- * that are as short as possible. */
-static bool head_fits(struct stream_id prev, struct stream_id id, bool own,
-                      const unsigned char *begin, const unsigned char *end)
-{
-    unsigned char head[HEAD_MAX];
-    struct stream_packing packing = { .own_names = own };
-    if (!stream_id_before(prev, id)) return false;
-    plan_id(&packing, prev, id);
-    size_t len = (size_t)(head_put(head, &packing) - head);
-    return len == (size_t)(end - begin) && memcmp(head, begin, len) == 0;
-}
-
 bool stream_packed_check(struct stream_packed *packed)
 {
     const unsigned char *names = (const unsigned char *)packed->names.data;
@@ -447,11 +412,28 @@ bool stream_packed_check(struct stream_packed *packed)
         const unsigned char *begin = from.at;
         struct stream_id prev = id;
         bool own;
-        if (!read_head(&from, &id, &own)) return false;
-        if (i == 0)
+        uint64_t ignored;
+        if (from.at == from.end) return false;
+        unsigned head = *from.at++, form = head >> FORM_SHIFT & FORM_MASK;
+        if (head >> TIME_SHIFT == TIME_LONG && !read_varint(&from, &ignored)) return false;
+        if (form == STREAM_ID_GIVEN && !read_varint(&from, &ignored)) return false;
+        if (form == STREAM_ID_WIDE) {
+            if (from.end - from.at < WIDE) return false;
+            from.at += WIDE;
+        }
+        head_get(begin, &id, &own);
+        if (i == 0) {
             id = packed->first;
-        else if (!head_fits(prev, id, own, begin, from.at))
-            return false;
+        } else {
+            /* Refuse other heads with the same meaning, because remove_between relies on heads that
+             * are as short as possible. */
+            unsigned char shortest[HEAD_MAX];
+            struct stream_packing packing = { .own_names = own };
+            if (!stream_id_before(prev, id)) return false;
+            plan_id(&packing, prev, id);
+            size_t len = (size_t)(head_put(shortest, &packing) - shortest);
+            if (len != (size_t)(from.at - begin) || memcmp(shortest, begin, len) != 0) return false;
+        }
         if (own) {
             if (i == 0 && names_len > 0) return false;
             packed->own_names = (uint32_t)(names_len + (size_t)(from.at - entries));

@@ -33,8 +33,8 @@ static size_t bytes_with(const struct pending_record *record)
     pending_leaf_check(other);
     assert_record(other, 0, &plain);
     assert_record(other, 1, record);
-    ck_assert_uint_eq(bytes, pending_leaf_bytes(leaf));
-    ck_assert_uint_eq(grown, pending_leaf_bytes(other));
+    ck_assert_uint_eq(bytes, mem_size(leaf));
+    ck_assert_uint_eq(grown, mem_size(other));
     ck_assert_uint_eq(bytes + grown, mem_used());
     size_t result = bytes;
     pending_leaf_free(leaf, &bytes);
@@ -145,8 +145,10 @@ START_TEST(leaf_moves_in_both_directions_at_each_fill)
             ck_assert_uint_eq(bytes, mem_used());
         }
         ck_assert_uint_eq(leaf->count, fill);
-        ck_assert_uint_eq(pending_leaf_id(leaf, 0).ms, 500 - 199);
-        ck_assert_uint_eq(pending_leaf_id(leaf, fill - 1).ms, 500 - 199 + fill - 1);
+        pending_leaf_get(leaf, 0, &record);
+        ck_assert_uint_eq(record.id.ms, 500 - 199);
+        pending_leaf_get(leaf, fill - 1, &record);
+        ck_assert_uint_eq(record.id.ms, 500 - 199 + fill - 1);
         pending_leaf_free(leaf, &bytes);
     }
 }

@@ -59,7 +59,6 @@ START_TEST(new_stream_is_empty)
     stream_cut(stream, 0);
     ck_assert_uint_eq(stream_whole_blocks(stream, 10), 0);
     ck_assert_int_eq(stream_next_deadline(stream), NEVER);
-    ck_assert_str_eq(stream_encoding(stream), "stream");
     ck_assert_uint_eq(stream_groups_count(stream_groups(stream)), 0);
     stream_free(stream);
 }
