@@ -1,8 +1,8 @@
 /* delivery: see delivery.h. */
 #include "store/delivery.h"
 
-/* Returns how many deliveries RATE allows now: any number if the key has no RATE. Sets *next to the
- * microsecond of the next delivery. */
+/* Returns how many deliveries RATE allows now; UINT64_MAX if the key has no RATE. If it has one,
+ * sets *next to the earliest microsecond of the next delivery. */
 static uint64_t rate_allows(const struct policies *policies, const struct entry *entry, msec now,
                             int64_t *next)
 {

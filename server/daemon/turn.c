@@ -37,8 +37,9 @@ static void send_all(struct parts *parts)
 }
 
 /* Runs the requests that have arrived and sends their replies, and only then works in the
- * background: no reply waits for background work. Messages that this work has caused are sent at
- * the end. Returns the instant at which the next turn must begin. */
+ * background: a reply that is ready never waits for this work. What the work has caused, such as
+ * replies to blocked clients, is sent at the end. Returns the instant at which the next turn must
+ * begin. */
 static msec run_turn(struct parts *parts)
 {
     clients_run(parts->clients);

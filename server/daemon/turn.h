@@ -1,5 +1,6 @@
-/* turn: the work of each turn of the loop, of each second, of turns during loading, and of turns
- * inside a long script. Depends on net, engine, persist, replication and script. */
+/* turn: the work of each turn of the loop and of each second, also during loading and inside a long
+ * script; and the reports to the service manager during long work. Depends on net, engine, persist,
+ * replication and script, and on the daemon's lifecycle, reload, status and supervisor. */
 #pragma once
 
 #include "server/script/script.h"

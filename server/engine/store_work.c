@@ -240,8 +240,9 @@ static msec earlier(msec a, msec b)
     return a < b ? a : b;
 }
 
-/* Returns when the next turn must start: for a change of data, or for the timeout of a blocked
- * client. A pause delays the former but not the latter. */
+/* Returns when the next turn must start: for a change of data, for a key that becomes ready, for
+ * the end of a right to refresh, or for the timeout of a blocked client. A pause delays only the
+ * first two. */
 static msec next_due(const struct store_work *work)
 {
     const struct pause *pause = &work->engine->pause;

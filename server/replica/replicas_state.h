@@ -74,8 +74,9 @@ void replica_copies_begin(struct replicas *all);
 /* Ends a copy that has failed or that no replica receives any more, and frees bytes of the copy
  * that no replica needs any more. Call in each turn. */
 void replica_copies_update(struct replicas *all);
-/* Points `chunks`, at most `max`, to the bytes of the copy to send next to a replica that is
- * COPYING, and returns their number; 0 if none has arrived, or the turn's share is used up. */
+/* Points `chunks`, at most `max`, to the next bytes of the copy for a replica that is COPYING, and
+ * returns the number of chunks. Returns 0 if all bytes that have arrived were sent, or if this
+ * turn's `copy_room` is used up; the next turn then sends on. */
 int replica_copies_peek(const struct replica *replica, struct iovec *chunks, int max);
 /* Counts `len` bytes of the copy as sent. The last one makes the replica COPIED or ONLINE. */
 void replica_copies_sent(struct replica *replica, size_t len);

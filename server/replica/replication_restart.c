@@ -1,7 +1,7 @@
 /* replication_restart: the functions of replication.h that let a server continue its stream after a
- * restart. One returns the position of the data, which persist stores in the files; at a stop,
- * another saves the backlog; at the start, a third continues from both. Depends on persist and
- * backlog_file. */
+ * restart. replication_position returns the position of the data, which persist stores in the
+ * files. replication_stop saves the backlog at a clean stop. replication_start continues from both.
+ * Depends on persist and backlog_file. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -161,8 +161,8 @@ static int insert_bounded(lua_State *lua)
     return 0;
 }
 
-/* pairs. Returns Lua's next (the first upvalue), or for a guard one that knows guards (the second),
- * because the script's loop must not see the real table. */
+/* pairs. For a plain table it returns Lua's next (the first upvalue). For a guard it returns a next
+ * that knows guards (the second) and the guard, because the script must not get the real table. */
 static int pairs_of(lua_State *lua)
 {
     luaL_checktype(lua, 1, LUA_TTABLE);

@@ -231,7 +231,7 @@ static void heap_remove(struct agenda *ag, uint32_t i)
     if (i != last) heap_sift(ag, i, number_at(ag, last));
 
     /* Free memory only when much is unused, so that alternate adding and cancelling does not
-     * allocate each time. */
+     * allocate each time. Only an empty agenda frees everything. */
     size_t all = cells(ag), taken = (size_t)ag->count + SKIPPED;
     if (ag->count == 0) {
         agenda_drop(ag);

@@ -9,9 +9,11 @@
  *     +---------------+ <----------------------- +-------------+ <-+
  *                turns_place, with a later instant
  *
- *     turns_add makes a node that is in neither; turns_place with NEVER frees it.
+ *     turns_add makes a node that is in neither; turns_place with NEVER frees a node, unless it is
+ *     `noted`.
  *
- * No key moves by itself when its instant comes: the user places turns_first_due again. */
+ * No key moves by itself when its instant comes: the user passes each key that turns_first_due
+ * returns to turns_place. */
 #pragma once
 
 #include <sys/queue.h>

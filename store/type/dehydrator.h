@@ -141,8 +141,8 @@ static inline bool stage_is_claimed(const struct stage *stage, msec now)
 
 /* Returns the first deadline that has not been announced, or NEVER. O(log n) */
 msec dehydrator_next_due(const struct dehydrator *dehydrator);
-/* Marks all elements due by now as announced. An element that is pushed or moved to a deadline
- * before now afterwards will still be announced. */
+/* Marks all elements due by now as announced. An element that is later pushed with such a deadline,
+ * or moved to one, will still be announced. */
 void dehydrator_announce(struct dehydrator *dehydrator, msec now);
 /* After the clock was set back to now, lets announced elements that are no longer due be announced
  * again. Returns true if there may be any. */

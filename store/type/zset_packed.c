@@ -22,8 +22,8 @@ static bool is_whole(double score)
     return is_small && (double)(int64_t)score == score && !(score == 0 && signbit(score));
 }
 
-/* Returns the number of bytes that the number needs, including its sign; more than 7 if it is too
- * large. */
+/* Returns how many bytes the integer takes, its sign bit included: 1 to 8. With 8 it is no shorter
+ * than a double. */
 static uint32_t bytes_of_whole(int64_t whole)
 {
     uint64_t size = (uint64_t)(whole < 0 ? ~whole : whole);

@@ -109,9 +109,10 @@ static bool run_next(struct run *run, struct bytes *element)
     return (run->ascending ? list_iter_next : list_iter_prev)(&run->iter, element);
 }
 
-/* Pushes the elements at one end of `from` to an end of `to`, in this order, then pops them: see
- * move_element. If both are the same list, the two ends must differ, and the elements are copied
- * first, because a push may move them in memory. */
+/* Pushes the `count` elements at one end of `from` to an end of `to`, in the list's order if
+ * `ascending`, otherwise in reverse. Then pops them; move_element says why it pushes first. Within
+ * one list the two ends must differ, and the elements are copied first, because a push may move
+ * them in memory. */
 static void move_run(struct txn *txn, struct entry *from, struct entry *to, struct ends ends,
                      size_t count, bool ascending)
 {

@@ -234,14 +234,14 @@ static struct rdb_stream_id rdb_of_id(struct stream_id id)
     return (struct rdb_stream_id){ id.ms, id.seq };
 }
 
-/* The IDs of a group's pending entries, sorted by consumer, as Redis' format lists them. They are
- * collected in one pass: a search of the group for each consumer would take time in proportion to
- * consumers times entries. */
 struct owner {
     const struct stream_consumer *consumer;
     size_t end; /* in `ids`, after those that were added so far */
 };
 
+/* The IDs of a group's pending entries, grouped by consumer, as Redis' format lists them. One pass
+ * over the group collects them: a search for each consumer would take time in proportion to
+ * consumers times entries. */
 struct owned {
     struct owner *owners; /* sorted by address */
     size_t count;

@@ -109,9 +109,10 @@ bool blocked_defers(struct blocked *blocked, const struct blocked_try *try);
 /* Skips the other clients of the last try's key, because the key is missing; except those with
  * `or_gone`, who then receive a reply. */
 void blocked_skip_missing(struct blocked *blocked);
-/* Notes that the key holds nothing for the command of this try. Skips other clients that want the
- * same, until the key is ready again: at the instant `again`, or earlier through an effect. If
- * `again` is 0 or NEVER, only an effect makes the key ready. */
+/* Notes that the key or prefix of this try holds nothing for its command, so that clients that want
+ * the same (`group` in struct block_request) are skipped until it is ready again. It becomes ready
+ * through an effect, at the instant `again`, or at an earlier instant that was set before. 0 and
+ * NEVER set no instant. */
 void blocked_skip_command(struct blocked *blocked, const struct blocked_try *try, msec again);
 
 /* ---- deadlines ------------------------------------------------------------------------------ */

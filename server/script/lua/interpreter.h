@@ -59,7 +59,8 @@ bool interpreter_let_fail(lua_State *lua, bool on);
 void interpreter_check_stack(lua_State *lua);
 
 /* Does C's stack allow one more level of recursion? For functions in C that call themselves but not
- * Lua. Always true in a state without an interpreter. */
+ * Lua: they may use twice as much as interpreter_check_stack allows. Always true in a state without
+ * an interpreter. */
 bool interpreter_has_stack(lua_State *lua);
 
 /* Adds the work of a function in C, measured in instructions of Lua. When enough has been added
