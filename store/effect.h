@@ -214,7 +214,10 @@ enum {
     LISTEN_CHANGES = 1, /* effects of every kind but EFFECT_NONE */
     LISTEN_EVENTS = 2,  /* effects with an event, the first for each key, event and call */
     LISTEN_MEMBERS = 4, /* every effect with an event that names a member */
+    LISTEN_BRIEF = 8,   /* with LISTEN_CHANGES alone: effects may be appended to `brief` */
 };
+
+struct brief_tail;
 
 struct effect_listener {
     /* Returns the event mask until the next begin; NULL if the mask is constant. Called when the
@@ -224,4 +227,5 @@ struct effect_listener {
     void (*effect)(void *ctx, const struct txn *txn, const struct effect *effect);
     void (*commit)(void *ctx, const struct txn *txn);
     void *ctx;
+    struct brief_tail *brief; /* not NULL with LISTEN_BRIEF (brief.h) */
 };

@@ -16,6 +16,7 @@
  *       leases               what all leases share
  *     its changes:
  *       effect, event        the changes that can be recorded; the keyspace events
+ *       brief                a short form of the most frequent changes, for the journal
  *       walk                 the effects that rebuild a value, or everything
  *       digest               compares stores
  *     beside the data:

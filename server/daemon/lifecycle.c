@@ -103,8 +103,7 @@ bool lifecycle_end(struct parts *parts)
     if (keeps && leases_quiet(&parts->store->leases, clock_now(&parts->clock)) <= 0 &&
         tokens_close(tokens)) {
         struct effect effect = { .kind = EFFECT_TOKEN, .from = tokens->last, .to = tokens->closed };
-        persist_effect(parts->persist, &effect);
-        persist_commit(parts->persist);
+        persist_alone(parts->persist, &effect);
     }
 
     bool good = persist_stop(parts->persist, why, sizeof(why));

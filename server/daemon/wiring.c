@@ -198,6 +198,7 @@ static bool make_event_side(struct parts *parts)
         return lifecycle_fail(parts, "can't map memory to share with the child process: %s",
                               strerror(errno));
     parts->engine.persist = parts->hooks.persist = parts->persist;
+    parts->store->listener.brief = persist_brief_tail(parts->persist);
     if (tls_is_wanted(&parts->conf)) {
         char why[TLS_WHY_SIZE];
         parts->tls = tls_new(&parts->conf, why, sizeof(why));

@@ -48,9 +48,12 @@ struct persist {
     bool listens;     /* effects go to the journal */
     bool has_token;   /* the open record contains a leap of the fencing tokens */
     size_t committed; /* bytes of committed transactions in the open record */
-    msec record_at;   /* when the first transaction of the open record was committed */
-    bool opened;      /* the journal has had a file since appendonly was turned on */
-    int base_error;   /* errno of the last attempt at a base that the journal needs, or 0 */
+    /* A commit has more to do than to count its bytes once the open record has this many: 0 before
+     * the first commit of the record and after a token, otherwise RECORD_BYTES. */
+    size_t full_at;
+    msec record_at; /* when the first transaction of the open record was committed */
+    bool opened;    /* the journal has had a file since appendonly was turned on */
+    int base_error; /* errno of the last attempt at a base that the journal needs, or 0 */
 
     bool settle_asked;      /* persist_prepare must be called again when a sync has ended */
     unsigned settled_turns; /* turns since the journal settled and could have been closed */
@@ -150,7 +153,8 @@ static int close_journal(struct persist *persist)
     persist->synced = NULL;
     persist->listens = persist->opened = persist->settle_asked = false;
     persist->base_error = 0;
-    persist->committed = 0;
+    persist->committed = persist->full_at = 0;
+    persist->writer.brief.db = -1; /* its buffer is gone */
     if (is_lasting && error == 0) rewrite_begin_note(persist->rewrite);
     return error;
 }
@@ -206,7 +210,10 @@ bool persist_listens(const struct persist *persist)
 
 void persist_effect(struct persist *persist, const struct effect *effect)
 {
-    if (effect->kind == EFFECT_TOKEN) persist->has_token = true;
+    if (effect->kind == EFFECT_TOKEN) {
+        persist->has_token = true;
+        persist->full_at = 0;
+    }
     effect_writer_put(&persist->writer, effect); /* last, so that it is a jump */
 }
 
@@ -232,7 +239,7 @@ static void end_record(struct persist *persist)
     effect_writer_end_record(&persist->writer);
     outbuf_append(journal_buffer(persist->journal), text, len);
     journal_end_record(persist->journal);
-    persist->committed = 0;
+    persist->committed = persist->full_at = 0;
 }
 
 void persist_end_record(struct persist *persist)
@@ -240,23 +247,44 @@ void persist_end_record(struct persist *persist)
     if (persist->committed > 0 && !has_open_transaction(persist)) end_record(persist);
 }
 
-/* Not inlined, so that other commits save fewer registers. */
-__attribute__((noinline)) static void end_full_record(struct persist *persist)
-{
-    uint64_t before = journal_position(persist->journal);
-    persist_end_record(persist);
-    /* Tokens granted after it must never be granted again. */
-    if (persist->has_token) journal_require_sync(persist->journal, before);
-    persist->has_token = false;
-}
-
-uint64_t persist_commit(struct persist *persist)
+/* The commits for which persist_commit has more to do: the first and the last of a record, and
+ * those behind a run of effects. Not inlined, so that other commits save no registers. */
+__attribute__((noinline)) static void commit_slowly(struct persist *persist, uint64_t *position)
 {
     effect_writer_end(&persist->writer);
     if (persist->committed == 0) persist->record_at = clock_now(persist->w.clock);
     persist->committed = journal_text(persist->journal);
-    if (persist->committed >= RECORD_BYTES || persist->has_token) end_full_record(persist);
-    return position_of(persist);
+    persist->full_at = persist->committed > 0 ? RECORD_BYTES : 0;
+    if (persist->committed >= RECORD_BYTES || persist->has_token) {
+        uint64_t before = journal_position(persist->journal);
+        persist_end_record(persist);
+        /* Tokens granted after it must never be granted again. */
+        if (persist->has_token) journal_require_sync(persist->journal, before);
+        persist->has_token = false;
+    }
+    if (position != NULL) *position = position_of(persist);
+}
+
+void persist_commit(struct persist *persist, uint64_t *position)
+{
+    size_t text = journal_text(persist->journal);
+    if (persist->writer.run.form != NULL || text >= persist->full_at) {
+        commit_slowly(persist, position);
+        return;
+    }
+    persist->committed = text;
+    if (position != NULL) *position = position_of(persist);
+}
+
+void persist_alone(struct persist *persist, const struct effect *effect)
+{
+    persist_effect(persist, effect);
+    commit_slowly(persist, NULL);
+}
+
+struct brief_tail *persist_brief_tail(struct persist *persist)
+{
+    return &persist->writer.brief;
 }
 
 void persist_mark_position(struct persist *persist, uint64_t bytes)

@@ -40,9 +40,14 @@ bool persist_listens(const struct persist *persist);
  * persist_listens. */
 void persist_effect(struct persist *persist, const struct effect *effect);
 /* Call after a transaction whose effects persist_effect has received: all of them will be in one
- * record. Returns the position after them: the transaction may be acknowledged once
- * persist_safe_position() has reached it. */
-uint64_t persist_commit(struct persist *persist);
+ * record. If `position` is not NULL, sets it to the position after them: the transaction may be
+ * acknowledged once persist_safe_position() has reached it. */
+void persist_commit(struct persist *persist, uint64_t *position);
+/* Adds an effect that belongs to no transaction, as a transaction of its own. */
+void persist_alone(struct persist *persist, const struct effect *effect);
+/* Where mutators may append effects in brief form while the journal alone needs them, instead of
+ * passing them to persist_effect. */
+struct brief_tail *persist_brief_tail(struct persist *persist);
 /* Ends the record of the transactions so far, so that persist_turn_inside can write it during the
  * next transaction: no record can be ended while a transaction is open. */
 void persist_end_record(struct persist *persist);

@@ -40,7 +40,8 @@ void replication_update_role(struct replication *r)
     struct commit_hooks *hooks = r->w.engine->hooks;
     /* The command that changes the role may have begun while nothing listened to effects. Listen
      * now, because the stream must receive the next effects of the transaction. */
-    if (feeds && hooks->feed == NULL) r->w.engine->store->event_mask |= LISTEN_CHANGES;
+    unsigned *mask = &r->w.engine->store->event_mask;
+    if (feeds && hooks->feed == NULL) *mask = (*mask & ~(unsigned)LISTEN_BRIEF) | LISTEN_CHANGES;
     hooks->feed = feeds ? r->feed : NULL;
 }
 

@@ -30,6 +30,34 @@ static inline bool bytes_begin_with(struct bytes text, struct bytes prefix)
     return text.len >= prefix.len && bytes_equal(bytes_of(text.data, prefix.len), prefix);
 }
 
+/* Copies the text to `to` and returns its end there. Most texts are short, and for them two
+ * overlapping copies of constant size are cheaper than a call of memcpy. */
+static inline char *bytes_copy(char *to, struct bytes text)
+{
+    const char *from = text.data;
+    size_t len = text.len;
+    if (len - 8 <= 8) { /* 8 to 16, the most frequent lengths: one test */
+        memcpy(to, from, 8);
+        memcpy(to + len - 8, from + len - 8, 8);
+    } else if (len > 64) {
+        memcpy(to, from, len);
+    } else if (len > 32) {
+        memcpy(to, from, 32);
+        memcpy(to + len - 32, from + len - 32, 32);
+    } else if (len > 16) {
+        memcpy(to, from, 16);
+        memcpy(to + len - 16, from + len - 16, 16);
+    } else if (len >= 4) {
+        memcpy(to, from, 4);
+        memcpy(to + len - 4, from + len - 4, 4);
+    } else if (len > 0) {
+        to[0] = from[0];
+        to[len / 2] = from[len / 2];
+        to[len - 1] = from[len - 1];
+    }
+    return to + len;
+}
+
 /* Is the text this word, ignoring the case of letters? */
 static inline bool bytes_is_word(struct bytes text, const char *word)
 {

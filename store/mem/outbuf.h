@@ -48,6 +48,11 @@ void outbuf_append_shared(struct outbuf *out, const void *data, size_t len,
  * Never returns NULL: bytes written after a loss of output are discarded. */
 static inline char *outbuf_reserve(struct outbuf *out, size_t size);
 static inline void outbuf_commit(struct outbuf *out, size_t used);
+/* The same for callers with another way to append: outbuf_tail returns NULL if the last chunk has
+ * no room for `size` bytes, whose number is not limited. outbuf_extend appends the first `used` of
+ * them, at least one. */
+static inline char *outbuf_tail(struct outbuf *out, size_t size);
+static inline void outbuf_extend(struct outbuf *out, size_t used);
 
 /* Takes back the last `len` bytes, which one outbuf_commit has appended. */
 void outbuf_retract(struct outbuf *out, size_t len);
@@ -97,6 +102,18 @@ static inline char *outbuf_reserve(struct outbuf *out, size_t size)
 {
     if (out->last == NULL || outbuf_tail_room(out) < size) return outbuf_reserve_chunk(out, size);
     return out->last->data + out->last->end;
+}
+
+static inline char *outbuf_tail(struct outbuf *out, size_t size)
+{
+    if (out->last == NULL || outbuf_tail_room(out) < size) return NULL;
+    return out->last->data + out->last->end;
+}
+
+static inline void outbuf_extend(struct outbuf *out, size_t used)
+{
+    out->last->end += used;
+    out->len += used;
 }
 
 static inline void outbuf_commit(struct outbuf *out, size_t used)

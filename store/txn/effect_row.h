@@ -1,7 +1,6 @@
 /* effect_row: one row for each kind of effect: its canonical commands, word by word, and its
  * applier. server/disk/effect writes and reads the commands by these rows, and apply.c changes the
- * data, so that the kinds are listed in one place (server/disk/effect/effect_brief.h lists those
- * with a brief form).
+ * data, so that the kinds are listed in one place (store/brief.h lists those with a brief form).
  *
  * To add a kind, add an entry to enum effect_kind (store/effect.h), a row (effect_rows.c), and an
  * applier (apply.c, declared in apply.h). */

@@ -11,8 +11,8 @@
  * the old row for reading. Never change the meaning of a name. A reader refuses a file with an
  * unknown name, so the versions of the journal and the snapshot stay unchanged.
  *
- * Journals write some effects in a brief form (server/disk/effect/effect_brief.h). A new field of
- * one of these needs a condition in effect_brief_print, or journals lose the field. */
+ * Journals write some effects in a brief form (store/brief.h). A new field of one of these needs a
+ * condition in effect_brief_print (server/disk/effect), or journals lose the field. */
 #include "store/tokens.h"
 #include "store/txn/apply.h"
 #include "store/txn/effect_row.h"

@@ -14,6 +14,15 @@ static inline bool txn_is_unheard(const struct txn *txn)
 {
     return txn->store->event_mask == 0 && txn->ks->hidden == 0 && txn->ks->refreshers == NULL;
 }
+/* Returns where the effects of this call may be appended in brief form, because nothing but the
+ * journal needs them; NULL if they must be recorded. */
+static inline struct brief_tail *txn_brief_tail(const struct txn *txn)
+{
+    const struct store *store = txn->store;
+    if (!(store->event_mask & LISTEN_BRIEF) || txn->origin == FROM_REPLAY) return NULL;
+    if (txn->ks->hidden > 0 || txn->ks->refreshers != NULL) return NULL;
+    return store->listener.brief;
+}
 /* Passes the effect to the listener, sets the access time and applies a policy's REFRESH. Each
  * event is recorded once per key and call, and marked `again` when it is repeated: ZADD with three
  * members is one "zadd". */

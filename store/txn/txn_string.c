@@ -1,6 +1,7 @@
 /* txn_string: mutators of strings. */
 #include "store/access.h"
 #include "store/base/ensure.h"
+#include "store/brief.h"
 #include "store/txn/txn_trail.h"
 #include "store/type/string.h"
 
@@ -53,6 +54,17 @@ void txn_string_set_found(struct txn *txn, struct bytes key, struct entry *entry
      * if there is a listener. */
     msec at = how->at;
     if (how->keep_ttl) at = txn->store->event_mask != 0 ? entry_expires_at(txn->ks, entry) : NEVER;
+    struct brief_tail *tail = txn_brief_tail(txn);
+    if (tail != NULL && soft == NEVER) {
+        struct brief_parts parts = { .key = entry_key(entry),
+                                     .a = object_text(&entry->object),
+                                     .number = (uint64_t)at };
+        if (at == NEVER ? brief_append(tail, txn->ks->db, BRIEF_SET, &parts)
+                        : brief_append(tail, txn->ks->db, BRIEF_SET_UNTIL, &parts)) {
+            txn->changes++;
+            return;
+        }
+    }
     /* Static, so that the many unused fields are zeroed only once. */
     static struct effect set = { .kind = EFFECT_SET };
     set.event = how->event;

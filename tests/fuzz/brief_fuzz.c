@@ -21,7 +21,7 @@
 enum { MAX_INPUT = 4096, NOW = 1000000, DATABASES = 16, RAW = 1, AHEAD = 2, PER_RECORD = 3 };
 
 /* Of all records: in the samples, keys repeat within a record. */
-static char bodies[MAX_INPUT + SAMPLES * (EFFECT_BRIEF_TEXTS_MAX + EFFECT_BRIEF_HEAD)];
+static char bodies[MAX_INPUT + SAMPLES * (BRIEF_TEXTS_MAX + BRIEF_HEAD)];
 static size_t ends[SAMPLES + 1]; /* of the bodies */
 static size_t count;
 
@@ -53,7 +53,7 @@ static enum request_status read_block(const char *data, size_t len, struct bytes
 static void check_effect(const char *data, size_t size, struct bytes before,
                          const struct effect *effect)
 {
-    static char printed[EFFECT_BRIEF_TEXTS_MAX + EFFECT_BRIEF_HEAD];
+    static char printed[BRIEF_TEXTS_MAX + BRIEF_HEAD];
     struct effect again = { .db = effect->db };
     struct bytes last = before, other = before;
     size_t wanted, len = effect_brief_print(printed, effect, &last);

@@ -85,7 +85,7 @@ PLANTS = {
     "a record leaves out the key of the one before": (
         "Mixed|Logs",
         ("server/disk/effect/effect_text.c",
-         "    effect_writer_end(writer);\n    writer->last_key.data = NULL;\n",
+         "    effect_writer_end(writer);\n    writer->brief.last_key.data = NULL;\n",
          "    effect_writer_end(writer);\n"),
     ),
     "a SET is read without its deadline": (
@@ -111,7 +111,10 @@ PLANTS = {
         "Logs|Registers power|kill-in-a-call|failing-disk|master",
         ("server/disk/persist.c",
          "    effect_writer_put(&persist->writer, effect); /* last, so that it is a jump */\n",
-         "    effect_writer_put(&persist->writer, effect);\n    persist_commit(persist);\n"),
+         "    effect_writer_put(&persist->writer, effect);\n    persist_commit(persist, NULL);\n"),
+        ("server/engine/react/commit_hooks.c",
+         "return LISTEN_CHANGES | LISTEN_BRIEF;",
+         "return LISTEN_CHANGES;"),
     ),
     "a replica applies half of a transaction": (
         "replicas Logs|Registers promote|failover",

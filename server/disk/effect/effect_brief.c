@@ -1,124 +1,43 @@
-/* effect_brief: see effect_brief.h. A row lists the parts of an effect of its kind. */
+/* effect_brief: see effect_brief.h. */
 #include "server/disk/effect/effect_brief.h"
 
-#include <endian.h>
+#include "store/base/bytes.h"
 
-#include "server/disk/effect/effect_words.h"
-
-enum { SAME_KEY = 0x40, KIND = 0x3f };
-
-enum brief {
-    BRIEF_SET,
-    BRIEF_SET_UNTIL,
-    BRIEF_DROP,
-    BRIEF_EXPIRE,
-    BRIEF_HASH_PUT,
-    BRIEF_ZSET_PUT,
-    BRIEF_REDE_PUSH,
-    BRIEF_REDE_MOVE,
-    BRIEF_REDE_DROP,
-    BRIEF_KINDS,
-};
-
+/* What an effect of each kind is, and what its number means. */
 enum number { NO_NUMBER, DEADLINE, SCORE, STAGE };
 
-static const struct row {
+static const struct meaning {
     enum effect_kind kind;
-    bool has_a, has_b;
     enum number number;
-    bool has_claim;
-} rows[BRIEF_KINDS] = {
-    [BRIEF_SET] = { EFFECT_SET, true, false, NO_NUMBER, false },
-    [BRIEF_SET_UNTIL] = { EFFECT_SET, true, false, DEADLINE, false },
-    [BRIEF_DROP] = { EFFECT_DROP, false, false, NO_NUMBER, false },
-    [BRIEF_EXPIRE] = { EFFECT_EXPIRE, false, false, DEADLINE, false },
-    [BRIEF_HASH_PUT] = { EFFECT_HASH_PUT, true, true, NO_NUMBER, false },
-    [BRIEF_ZSET_PUT] = { EFFECT_ZSET_PUT, true, false, SCORE, false },
-    [BRIEF_REDE_PUSH] = { EFFECT_REDE_PUSH, true, true, STAGE, false },
-    [BRIEF_REDE_MOVE] = { EFFECT_REDE_MOVE, true, false, STAGE, true },
-    [BRIEF_REDE_DROP] = { EFFECT_REDE_DROP, true, false, NO_NUMBER, false },
+} meanings[BRIEF_KINDS] = {
+    [BRIEF_SET] = { EFFECT_SET, NO_NUMBER },
+    [BRIEF_SET_UNTIL] = { EFFECT_SET, DEADLINE },
+    [BRIEF_DROP] = { EFFECT_DROP, NO_NUMBER },
+    [BRIEF_EXPIRE] = { EFFECT_EXPIRE, DEADLINE },
+    [BRIEF_HASH_PUT] = { EFFECT_HASH_PUT, NO_NUMBER },
+    [BRIEF_ZSET_PUT] = { EFFECT_ZSET_PUT, SCORE },
+    [BRIEF_REDE_PUSH] = { EFFECT_REDE_PUSH, STAGE },
+    [BRIEF_REDE_MOVE] = { EFFECT_REDE_MOVE, STAGE },
+    [BRIEF_REDE_DROP] = { EFFECT_REDE_DROP, NO_NUMBER },
 };
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* Most changes in a journal are written by these functions, so they avoid calls and branches: the
- * parts before the number are written as one word, and short texts are copied and compared in two
- * overlapping pieces. */
-
-static inline uint64_t first_bytes(const char *text, size_t len)
-{
-    uint64_t word = 0;
-    memcpy(&word, text, len);
-    return word;
-}
-
-static inline bool keys_equal(struct bytes a, struct bytes b)
-{
-    size_t len = a.len;
-    if (len != b.len) return false;
-    if (len < 4)
-        return len == 0 || (a.data[0] == b.data[0] && a.data[len / 2] == b.data[len / 2] &&
-                            a.data[len - 1] == b.data[len - 1]);
-    if (len < 8)
-        return first_bytes(a.data, 4) == first_bytes(b.data, 4) &&
-               first_bytes(a.data + len - 4, 4) == first_bytes(b.data + len - 4, 4);
-    /* Keys mostly differ in their last bytes. */
-    return first_bytes(a.data + len - 8, 8) == first_bytes(b.data + len - 8, 8) &&
-           first_bytes(a.data, 8) == first_bytes(b.data, 8) &&
-           (len <= 16 || memcmp(a.data + 8, b.data + 8, len - 16) == 0);
-}
-
-static inline char *print_u64(char *to, uint64_t value)
-{
-    value = htole64(value);
-    memcpy(to, &value, sizeof(value));
-    return to + sizeof(value);
-}
-
-static inline char *print_number(char *to, enum number number, const struct effect *effect)
-{
-    uint64_t bits;
-    switch (number) {
-    case NO_NUMBER: break;
-    case DEADLINE: return print_u64(to, (uint64_t)effect->at);
-    case STAGE: return print_u64(to, (uint64_t)effect->stage.at);
-    case SCORE: memcpy(&bits, &effect->score, sizeof(bits)); return print_u64(to, bits);
-    }
-    return to;
-}
-
-/* Prints an effect of this kind. Inlined for each kind, so that its row is known. */
+/* Inlined for each kind, as brief_print is. */
 __attribute__((always_inline)) static inline size_t
-print_as(enum brief kind, char *to, const struct effect *effect, struct bytes *last)
+print_as(enum brief_kind kind, char *to, const struct effect *effect, struct bytes *last)
 {
-    const struct row *row = &rows[kind];
-    const char *start = to;
-    bool is_same = last->data != NULL && keys_equal(*last, effect->key);
-    uint64_t head = EFFECT_BRIEF | kind | (is_same ? SAME_KEY : effect->key.len << 8);
-    unsigned bits = is_same ? 8 : 16;
-    if (row->has_a) {
-        head |= (uint64_t)effect->a.len << bits;
-        bits += 16;
+    const struct stage *stage = &effect->stage;
+    struct brief_parts parts = { .key = effect->key, .a = effect->a, .b = effect->b };
+    switch (meanings[kind].number) {
+    case NO_NUMBER: break;
+    case DEADLINE: parts.number = (uint64_t)effect->at; break;
+    case STAGE: parts.number = (uint64_t)stage->at; break;
+    case SCORE: memcpy(&parts.number, &effect->score, sizeof(parts.number)); break;
     }
-    if (row->has_b) {
-        head |= (uint64_t)effect->b.len << bits;
-        bits += 16;
-    }
-    print_u64(to, head);
-    to = print_number(to + bits / 8, row->number, effect);
-    if (row->has_claim) {
-        const struct stage *stage = &effect->stage;
-        uint32_t deliveries = htole32(stage->deliveries);
-        memcpy(to, &deliveries, sizeof(deliveries));
-        to = print_u64(to + sizeof(deliveries), (uint64_t)(stage->claimed ? stage->token : -1));
-    }
-    if (!is_same) {
-        *last = bytes_of(to, effect->key.len);
-        to = copy_short(to, effect->key.data, effect->key.len);
-    }
-    if (row->has_a) to = copy_short(to, effect->a.data, effect->a.len);
-    if (row->has_b) to = copy_short(to, effect->b.data, effect->b.len);
-    return (size_t)(to - start);
+    parts.deliveries = stage->deliveries;
+    parts.token = stage->claimed ? stage->token : -1;
+    return (size_t)(brief_print(to, kind, &parts, last) - to);
 }
 
 size_t effect_brief_print(char *to, const struct effect *effect, struct bytes *last)
@@ -146,7 +65,7 @@ size_t effect_brief_print(char *to, const struct effect *effect, struct bytes *l
 
 /* An effect being read: the parts before its texts. */
 struct head {
-    const struct row *row;
+    enum brief_kind kind;
     bool is_same;
     size_t key_len, a_len, b_len;
     const char *number; /* address of the number */
@@ -173,13 +92,15 @@ static inline uint64_t read_u64(const char *from)
 static inline enum request_status read_head(const char *data, size_t len, struct head *head,
                                             size_t *size)
 {
+    enum { KIND = BRIEF_SAME_KEY - 1 };
     unsigned first = (unsigned char)data[0], kind = first & KIND;
     *size = 0;
     if (kind >= BRIEF_KINDS) return REQUEST_MALFORMED;
-    const struct row *row = head->row = &rows[kind];
-    head->is_same = (first & SAME_KEY) != 0;
+    const struct brief_row *row = &brief_rows[kind];
+    head->kind = (enum brief_kind)kind;
+    head->is_same = (first & BRIEF_SAME_KEY) != 0;
     size_t lengths = (head->is_same ? 0u : 1u) + (row->has_a ? 2u : 0u) + (row->has_b ? 2u : 0u);
-    *size = 1 + lengths + (row->number != NO_NUMBER ? 8u : 0u) + (row->has_claim ? 12u : 0u);
+    *size = 1 + lengths + (row->has_number ? 8u : 0u) + (row->has_claim ? 12u : 0u);
     if (len < *size) return REQUEST_PARTIAL;
     const char *at = data + 1;
     head->key_len = head->is_same ? 0 : (unsigned char)*at++;
@@ -188,7 +109,7 @@ static inline enum request_status read_head(const char *data, size_t len, struct
     head->number = at;
     head->texts = data + *size;
     size_t texts = head->key_len + head->a_len + head->b_len;
-    if (texts > EFFECT_BRIEF_TEXTS_MAX) {
+    if (texts > BRIEF_TEXTS_MAX) {
         *size = 0;
         return REQUEST_MALFORMED;
     }
@@ -205,8 +126,9 @@ enum request_status effect_brief_measure(const char *data, size_t len, size_t *s
 /* Reads the number, and the stage of a claim. Returns false for values that are never written. */
 static bool read_numbers(const struct head *head, struct effect *effect)
 {
-    uint64_t bits = head->row->number != NO_NUMBER ? read_u64(head->number) : 0;
-    if (head->row->has_claim) {
+    const struct brief_row *row = &brief_rows[head->kind];
+    uint64_t bits = row->has_number ? read_u64(head->number) : 0;
+    if (row->has_claim) {
         const char *at = head->number + sizeof(bits);
         uint32_t deliveries;
         memcpy(&deliveries, at, sizeof(deliveries));
@@ -216,7 +138,7 @@ static bool read_numbers(const struct head *head, struct effect *effect)
         effect->stage.claimed = token >= 0;
         effect->stage.token = token >= 0 ? token : 0;
     }
-    switch (head->row->number) {
+    switch (meanings[head->kind].number) {
     case NO_NUMBER: return true;
     case DEADLINE: effect->at = (msec)bits; return instant_ok(effect->at);
     case STAGE: effect->stage.at = (msec)bits; return effect_times_ok(effect);
@@ -233,7 +155,7 @@ enum request_status effect_brief_read(const char *data, size_t len, struct bytes
     struct head head;
     enum request_status status = read_head(data, len, &head, size);
     if (status != REQUEST_WHOLE) return status;
-    *effect = (struct effect){ .kind = head.row->kind, .db = effect->db, .at = NEVER };
+    *effect = (struct effect){ .kind = meanings[head.kind].kind, .db = effect->db, .at = NEVER };
     bool has_key = !head.is_same || last->data != NULL;
     if (!has_key || !read_numbers(&head, effect)) {
         *size = 0;
@@ -241,7 +163,8 @@ enum request_status effect_brief_read(const char *data, size_t len, struct bytes
     }
     if (!head.is_same) *last = bytes_of(head.texts, head.key_len);
     effect->key = *last;
-    if (head.row->has_a) effect->a = bytes_of(head.texts + head.key_len, head.a_len);
-    if (head.row->has_b) effect->b = bytes_of(head.texts + head.key_len + head.a_len, head.b_len);
+    const struct brief_row *row = &brief_rows[head.kind];
+    if (row->has_a) effect->a = bytes_of(head.texts + head.key_len, head.a_len);
+    if (row->has_b) effect->b = bytes_of(head.texts + head.key_len + head.a_len, head.b_len);
     return REQUEST_WHOLE;
 }

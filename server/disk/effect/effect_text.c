@@ -95,9 +95,9 @@ static inline size_t set_bound(const struct effect *effect)
 static inline char *print_set(char *to, const struct effect *effect)
 {
     bool lasts = effect->at == NEVER;
-    to = copy_short(to, lasts ? SET_FOREVER.data : SET_UNTIL.data, SET_UNTIL.len);
+    to = bytes_copy(to, lasts ? SET_FOREVER : SET_UNTIL);
     to = print_bulk(print_bulk(to, effect->key), effect->a);
-    return lasts ? to : print_int64(copy_short(to, DEADLINE.data, DEADLINE.len), effect->at);
+    return lasts ? to : print_int64(bytes_copy(to, DEADLINE), effect->at);
 }
 
 /* Returns false if the command is too large. Not inlined, for the same reason as put_other. */
@@ -153,7 +153,7 @@ void effect_writer_init(struct effect_writer *writer, struct outbuf *out)
     writer->db = -1;
     writer->commands = 0;
     writer->is_brief = false;
-    writer->last_key = (struct bytes){ 0 };
+    writer->brief = (struct brief_tail){ .out = out, .db = -1 };
     writer->run.form = NULL;
 }
 
@@ -250,13 +250,13 @@ void effect_writer_end(struct effect_writer *writer)
 void effect_writer_end_record(struct effect_writer *writer)
 {
     effect_writer_end(writer);
-    writer->last_key.data = NULL;
+    writer->brief.last_key.data = NULL;
 }
 
 void effect_writer_restart(struct effect_writer *writer)
 {
     effect_writer_end_record(writer);
-    writer->db = -1;
+    writer->db = writer->brief.db = -1;
 }
 
 /* The general case of effect_writer_put: begins or continues a run. Not inlined, so that
@@ -266,6 +266,7 @@ __attribute__((noinline)) static void put_other(struct effect_writer *writer,
 {
     const struct effect_form *form = effect_form_of(effect);
     struct effect_run *run = &writer->run;
+    writer->brief.db = -1;
     if (run->form == form && continues_run(run, form, effect)) {
         if (!writer->is_gathered) { /* take back the command of the first effect */
             const struct effect_layout *alone = &writer->alone;
@@ -304,10 +305,11 @@ __attribute__((noinline)) static void put_other(struct effect_writer *writer,
 static inline bool write_brief(struct effect_writer *writer, const struct effect *effect)
 {
     size_t texts = effect->key.len + effect->a.len + effect->b.len;
-    if (texts > EFFECT_BRIEF_TEXTS_MAX) return false;
-    char *to = outbuf_reserve(writer->out, texts + EFFECT_BRIEF_HEAD);
-    size_t len = effect_brief_print(to, effect, &writer->last_key);
+    if (texts > BRIEF_TEXTS_MAX) return false;
+    char *to = outbuf_reserve(writer->out, texts + BRIEF_HEAD);
+    size_t len = effect_brief_print(to, effect, &writer->brief.last_key);
     outbuf_commit(writer->out, len);
+    if (len > 0) writer->brief.db = effect->db;
     return len > 0;
 }
 

@@ -6,7 +6,7 @@
  * commands. Times are absolute, so a replay at any later time produces the same data. Numbers are
  * decimal, and scores read back exactly. SELECT precedes a command for another database. There are
  * two exceptions, which are shorter and faster: journals write the most frequent effects in a
- * binary form (effect_brief.h), and bases and copies contain the entries of streams as packed
+ * binary form (store/brief.h), and bases and copies contain the entries of streams as packed
  * blocks, each the argument of a command.
  *
  * Consecutive effects, at most EFFECT_RUN_MAX, become one command if they are of one kind and
@@ -19,7 +19,7 @@
 #pragma once
 
 #include "server/disk/effect/effect_args.h"
-#include "store/mem/outbuf.h"
+#include "store/brief.h"
 #include "store/txn/effect_row.h"
 
 enum {
@@ -42,11 +42,11 @@ struct effect_writer {
     uint64_t commands; /* written so far; effects in brief form do not count */
     bool is_brief;     /* writes the brief form of effects that have one. At first false */
 
+    /* Where mutators append brief effects themselves. Effects of `db` may be appended from one that
+     * was written in brief form until the next run of commands. */
+    struct brief_tail brief;
+
     /* private */
-    /* The key of the brief effect before this one in the record; without data if there is none. The
-     * key points into `out`, so nobody may move, consume or take back the bytes of an open
-     * record. */
-    struct bytes last_key;
     struct effect_run run;
     bool is_gathered;           /* the run is in `text`: its head, then its elements, ... */
     struct effect_layout alone; /* ... or it has one effect, whose command ends `out` */

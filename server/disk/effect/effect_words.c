@@ -43,7 +43,7 @@ void put_raw(struct pen *pen, const char *data, size_t len)
 {
     if (len == 0) return;
     if (pen->to != NULL) {
-        pen->to = copy_short(pen->to, data, len);
+        pen->to = bytes_copy(pen->to, bytes_of(data, len));
         return;
     }
     struct blob *blob = len >= BLOB_BIG ? blob_share(bytes_of(data, len)) : NULL;

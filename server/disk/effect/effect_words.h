@@ -1,5 +1,5 @@
 /* effect_words: writes and reads the words of a command as store/txn/effect_row.h describes them.
- * For the files of this folder only; effect_brief.c uses just the functions that copy texts. */
+ * For the files of this folder only. */
 #pragma once
 
 #include <endian.h>
@@ -30,34 +30,6 @@ struct pen {
     size_t words, bytes; /* number of words, and the sum of their lengths */
 };
 
-/* Copies a text. Most texts are short, and for them two overlapping copies of constant size are
- * cheaper than a call of memcpy. */
-static inline char *copy_short(char *to, const char *from, size_t len)
-{
-    if (len > 64) {
-        memcpy(to, from, len);
-    } else if (len < 8) {
-        if (len >= 4) {
-            memcpy(to, from, 4);
-            memcpy(to + len - 4, from + len - 4, 4);
-        } else if (len > 0) {
-            to[0] = from[0];
-            to[len / 2] = from[len / 2];
-            to[len - 1] = from[len - 1];
-        }
-    } else if (len <= 16) {
-        memcpy(to, from, 8);
-        memcpy(to + len - 8, from + len - 8, 8);
-    } else if (len <= 32) {
-        memcpy(to, from, 16);
-        memcpy(to + len - 16, from + len - 16, 16);
-    } else {
-        memcpy(to, from, 32);
-        memcpy(to + len - 32, from + len - 32, 32);
-    }
-    return to + len;
-}
-
 static inline char *end_line(char *to)
 {
     memcpy(to, "\r\n", 2);
@@ -85,7 +57,7 @@ static inline char *print_resp_header(char *to, char type, size_t value)
 /* Inlined even where gcc would rather call it: most of a journal's cost is here. */
 __attribute__((always_inline)) static inline char *print_bulk(char *to, struct bytes text)
 {
-    return end_line(copy_short(print_resp_header(to, '$', text.len), text.data, text.len));
+    return end_line(bytes_copy(print_resp_header(to, '$', text.len), text));
 }
 
 static inline const void *field_of(const struct effect *effect, const struct word *word)

@@ -2,7 +2,7 @@
  *
  *     #EXPIRED-JOURNAL 2\r\n        the first line, with the version of the layout
  *     *3\r\n$6\r\nAPPEND\r\n...     changes of whole transactions: commands (effect_text.h),
- *     \x80\x01\x05\x00kvalue        and effects in brief form (effect_brief.h)
+ *     \x80\x01\x05\x00kvalue        and effects in brief form (store/brief.h)
  *     #e3069283\r\n                 the end of the record: CRC-32C of every byte before this line
  *     ...
  *

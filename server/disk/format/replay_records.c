@@ -379,7 +379,7 @@ static bool find_end(struct reading *in, size_t *len, uint32_t *sum)
             status = REQUEST_WHOLE;
         } else if (here > 0 && in->replay->reads_brief && effect_brief_begins(*at)) {
             status = effect_brief_measure(at, here, &size);
-            most = EFFECT_BRIEF_HEAD + EFFECT_BRIEF_TEXTS_MAX;
+            most = BRIEF_HEAD + BRIEF_TEXTS_MAX;
         } else if (here > 0) {
             status = request_measure(at, here, &size);
         }

@@ -36,9 +36,20 @@ static void take_effect(void *ctx, const struct txn *txn, const struct effect *e
         pass_on(hooks, txn, effect);
 }
 
-static void take_commit(void *ctx, const struct txn *txn)
+static inline void commit_to_journal(struct commit_hooks *hooks, const struct txn *txn)
 {
-    struct commit_hooks *hooks = ctx;
+    struct session *caller = txn->caller;
+    if (txn->changes == 0) return;
+    hooks->changed = true;
+    /* The call may have turned the journal off. */
+    if (hooks->keeps && persist_listens(hooks->persist))
+        persist_commit(hooks->persist, caller != NULL ? &caller->durable_at : NULL);
+}
+
+/* Not inlined, for the same reason as pass_on. */
+__attribute__((noinline)) static void commit_to_all(struct commit_hooks *hooks,
+                                                    const struct txn *txn)
+{
     struct session *caller = txn->caller;
     /* The stream comes before the journal, because the journal's record contains the stream's
      * position after this transaction. */
@@ -46,16 +57,18 @@ static void take_commit(void *ctx, const struct txn *txn)
         feed_commit(hooks->feed);
         if (caller != NULL) caller->streamed_at = feed_offset(hooks->feed);
     }
-    if (txn->changes > 0) {
-        hooks->changed = true;
-        /* The call may have turned the journal off. */
-        if (hooks->keeps && persist_listens(hooks->persist)) {
-            uint64_t position = persist_commit(hooks->persist);
-            if (caller != NULL) caller->durable_at = position;
-        }
-    }
+    commit_to_journal(hooks, txn);
     if (hooks->tracks) tracking_flush(hooks->tracking);
     notify_flush(hooks->notify);
+}
+
+static void take_commit(void *ctx, const struct txn *txn)
+{
+    struct commit_hooks *hooks = ctx;
+    if (hooks->keeps_only && hooks->feed == NULL)
+        commit_to_journal(hooks, txn);
+    else
+        commit_to_all(hooks, txn);
 }
 
 /* Turns on only the hooks that are in use, so that effects cost nothing otherwise. */
@@ -72,6 +85,7 @@ static unsigned take_begin(void *ctx, const struct txn *txn)
     unsigned notifies = notify_wants(hooks->notify);
     bool others = hooks->feed != NULL || hooks->tracks || hooks->watches || hooks->waits;
     hooks->keeps_only = hooks->keeps && !others && notifies == 0;
+    if (hooks->keeps_only) return LISTEN_CHANGES | LISTEN_BRIEF;
     return (hooks->keeps || others ? LISTEN_CHANGES : 0) | notifies;
 }
 

@@ -5,13 +5,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "tests/support/random_call.h"
+#include "tests/support/world.h"
 #include "tests/unit/server/disk/effect/effect_samples.h"
 
 #define K .key = LIT("k")
 #define A .a = LIT("a")
 #define B .b = LIT("b")
 
-static char bytes[EFFECT_BRIEF_TEXTS_MAX + EFFECT_BRIEF_HEAD];
+static char bytes[BRIEF_TEXTS_MAX + BRIEF_HEAD];
 static struct bytes last;
 
 /* Prints the effect as the first one of a record. */
@@ -145,7 +147,7 @@ START_TEST(random_bytes_are_never_read_beyond_their_end)
         char *some = malloc(len); /* so that a sanitizer sees what is read behind it */
         for (size_t at = 0; at < len; at++)
             some[at] = (char)(rng_chance(&rng, 70) ? rng_below(&rng, 6) : rng_below(&rng, 256));
-        some[0] = (char)(EFFECT_BRIEF | rng_below(&rng, 12) | (rng_chance(&rng, 50) ? 0x40u : 0u));
+        some[0] = (char)(BRIEF_MARK | rng_below(&rng, 12) | (rng_chance(&rng, 50) ? 0x40u : 0u));
         struct bytes key = rng_chance(&rng, 50) ? LIT("key") : (struct bytes){ 0 };
         struct effect got = { 0 };
         enum request_status status = effect_brief_read(some, len, &key, &got, &size);
@@ -186,7 +188,7 @@ END_TEST
 /* Commands and brief effects in turn, in several databases, texts of any length. */
 START_TEST(writer_prefers_the_brief_form)
 {
-    static char value[EFFECT_BRIEF_TEXTS_MAX + 1];
+    static char value[BRIEF_TEXTS_MAX + 1];
     struct effect set = { EFFECT_SET, K, .a = bytes_of(value, sizeof(value) - 2), .at = NEVER };
     struct effect append = { EFFECT_APPEND, K, A };
     desk_begin();
@@ -195,7 +197,7 @@ START_TEST(writer_prefers_the_brief_form)
     size_t selected = strlen("*2\r\n$6\r\nSELECT\r\n$1\r\n0\r\n");
     ck_assert_uint_eq(desk.out.len, selected + 4 + 1 + set.a.len);
     effect_writer_put(&desk.writer, &set);
-    ck_assert_uint_eq(desk.out.len, selected + 4 + 1 + 3 + 2 * set.a.len);
+    ck_assert_uint_eq(desk.out.len, selected + 2 * (4 + 1 + set.a.len)); /* SET states its key */
     size_t before = desk.out.len;
     effect_writer_put(&desk.writer, &append);
     ck_assert_uint_gt(desk.out.len, before + 10);
@@ -213,6 +215,104 @@ START_TEST(writer_prefers_the_brief_form)
 }
 END_TEST
 
+static size_t passed_on;
+
+static void write_effect(void *ctx, const struct txn *txn, const struct effect *effect)
+{
+    (void)txn;
+    /* Random texts are no libraries, so no reader would accept them. */
+    if (effect->kind == EFFECT_LIBRARY_SET || effect->kind == EFFECT_LIBRARY_DROP) {
+        world_keep(ctx, effect);
+        return;
+    }
+    passed_on += effect->kind != EFFECT_NONE;
+    effect_writer_put(&desk.writer, effect);
+}
+
+static void end_unit(void *ctx, const struct txn *txn)
+{
+    (void)ctx;
+    effect_writer_end(&desk.writer);
+    if (txn->now % 3 == 0) effect_writer_end_record(&desk.writer);
+}
+
+static bool keep_in_world(void *world, const struct effect *effect)
+{
+    world_keep(world, effect);
+    return true;
+}
+
+/* Keeps the effects that were written in the world, and returns how many. */
+static size_t keep_written(struct world *world)
+{
+    size_t before = world->effect_count, size;
+    struct request request;
+    struct effect_reader reader;
+    struct bytes key = { 0 };
+    request_init(&request);
+    effect_reader_init(&reader);
+    outbuf_check(&desk.out);
+    char *written = desk.text = mem_alloc(desk.out.len);
+    outbuf_copy(&desk.out, written);
+    for (size_t at = 0, len = desk.out.len; at < len; at += size) {
+        struct effect effect = { .db = reader.db };
+        if (effect_brief_begins(written[at])) {
+            ck_assert_int_eq(effect_brief_read(written + at, len - at, &key, &effect, &size),
+                             REQUEST_WHOLE);
+            world_keep(world, &effect);
+            continue;
+        }
+        ck_assert_int_eq(request_read(&request, written + at, len - at, &size), REQUEST_WHOLE);
+        ck_assert(effect_text_read(request.argc, request.argv, &reader, keep_in_world, world));
+    }
+    request_drop(&request);
+    return world->effect_count - before;
+}
+
+/* Runs random mutators that append to the writer's buffer, or pass effects to the writer. What they
+ * wrote must rebuild their data. Returns how many effects were appended. */
+static size_t run_mutators(uint64_t seed)
+{
+    struct world world;
+    struct rng rng;
+    rng_init(&rng, seed);
+    world_init(&world);
+    desk_begin();
+    desk.writer.is_brief = true;
+    passed_on = 0;
+    struct effect_listener listener = {
+        .effect = write_effect, .commit = end_unit, .ctx = &world, .brief = &desk.writer.brief
+    };
+    store_listen(world.store, LISTEN_CHANGES | LISTEN_BRIEF, &listener);
+    for (int i = 0; i < 300; i++, world.now += rng_between(&rng, 0, 3)) {
+        struct txn *txn = world_begin(&world);
+        for (uint64_t calls = 1 + rng_below(&rng, 4); calls > 0; calls--)
+            random_call(txn, &rng);
+        world_commit(&world);
+        if (rng_chance(&rng, 10)) store_hide(world.store, world.now, 3);
+    }
+    size_t appended = keep_written(&world) - passed_on;
+    struct store *copy = world_replay(&world);
+    struct digest live = store_digest(world.store, world.now);
+    struct digest read = store_digest(copy, world.now);
+    ck_assert_msg(live.high == read.high && live.low == read.low, "seed %llu differs",
+                  (unsigned long long)seed);
+    store_free(copy);
+    desk_end();
+    world_drop(&world);
+    return appended;
+}
+
+START_TEST(mutators_and_the_writer_share_a_buffer)
+{
+    uint64_t seed = test_seed();
+    size_t appended = 0;
+    for (unsigned i = 0; i < 40; i++)
+        appended += run_mutators(seed + i);
+    ck_assert_uint_gt(appended, 40);
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
@@ -223,6 +323,7 @@ Suite *test_suite(void)
         random_bytes_are_never_read_beyond_their_end,
         other_effects_have_no_brief_form,
         writer_prefers_the_brief_form,
+        mutators_and_the_writer_share_a_buffer,
         NULL,
     };
     return suite_of("effect_brief", tests);

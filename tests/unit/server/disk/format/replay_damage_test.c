@@ -108,7 +108,7 @@ START_TEST(flipped_bit_far_before_a_torn_end_is_damage)
 {
     for (int version = 1; version <= 2; version++) {
         add_some_of_each(version, 130);
-        ensure(journal.ends[130] - journal.ends[10] > EFFECT_BRIEF_HEAD + EFFECT_BRIEF_TEXTS_MAX,
+        ensure(journal.ends[130] - journal.ends[10] > BRIEF_HEAD + BRIEF_TEXTS_MAX,
                "too few records");
         ensure(ftruncate(journal.fd, (off_t)journal.size - 5) == 0, "a cut");
         assert_ends(REPLAY_TORN, 129);
