@@ -95,6 +95,7 @@ def memory_of_unauthenticated_clients_evicts_no_key():
         admin.call("CONFIG", "SET", "maxmemory-policy", "allkeys-random")
         admin.call("CONFIG", "SET", "maxmemory", before + 200_000)
         crowd = daemon.raws(size)
+        received = field_of(admin, "stats", "total_net_input_bytes")
 
         def not_counted():
             return field_of(admin, "memory", "mem_not_counted_for_evict")
@@ -104,6 +105,8 @@ def memory_of_unauthenticated_clients_evicts_no_key():
             for raw in crowd:
                 raw.send(part)
             wanted = size * 3 * 16_000
+            # Threads read ahead of the loop: wait until it has all bytes, and counts them.
+            assert wait_for(lambda: field_of(admin, "stats", "total_net_input_bytes") >= received + size * len(part))
             assert wait_for(lambda: (now := not_counted()) >= wanted and now == not_counted())
             assert field_of(admin, "memory", "used_memory") >= wanted
             for _ in range(50):
