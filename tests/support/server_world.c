@@ -49,8 +49,10 @@ static void listen(struct server_world *world, enum server_world_listening liste
     if (listening == SERVER_WORLD_PLAIN)
         store_listen(store, 0, &world->to_hooks);
     else
-        store_listen(store, KEPT,
-                     &(struct effect_listener){ take_begin, take_effect, take_commit, world });
+        store_listen(
+            store, KEPT,
+            &(struct effect_listener){
+                .begin = take_begin, .effect = take_effect, .commit = take_commit, .ctx = world });
 }
 
 /* ---- wiring ---------------------------------------------------------------------------------- */
