@@ -97,9 +97,12 @@ void replication_follow(struct replication *r, const char *host, int64_t port)
     remember_master(r, value);
     if (!r->follows) {
         clients_each(r->w.clients, end_blocked, r);
-        follower_begin(r->follower, FOLLOW_COMMANDS, feed_db(r->feed));
-        /* The position stays that of our own stream as a master: the new master may continue it. */
-        if (replication_is_unbranched(r)) r->position = r->loaded;
+        /* The position stays that of our own stream as a master, or that of the loaded data: the
+         * new master may continue it, in the database that it has selected there. */
+        bool unbranched = replication_is_unbranched(r);
+        if (unbranched) r->position = r->loaded;
+        follower_begin(r->follower, FOLLOW_COMMANDS,
+                       unbranched ? r->position.db : feed_db(r->feed));
         r->loaded = (struct stream_position){ .offset = 0 };
         r->is_unshared = false;
     }

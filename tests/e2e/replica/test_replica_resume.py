@@ -77,6 +77,22 @@ def replica_continues_from_any_torn_end_of_its_journal():
 
 
 @own
+def replica_that_is_told_to_follow_after_its_start_continues_in_the_database_of_the_stream():
+    with nodes(2, JOURNAL) as (master, replica):
+        follow(replica, master)
+        await_base(replica)
+        write_units(master, "first")
+        await_caught_up(master, replica)
+        replica.kill()
+        write_where_it_was(master, "away")
+        replica.start()
+        asked = Asked(master)
+        follow(replica, master)
+        equal(asked.outcome(replica), PARTIAL)
+        check_equal(master, replica)
+
+
+@own
 def replica_continues_after_a_unit_that_fills_a_record():
     """The record ends with this unit, before anything later could give it a position."""
     with nodes(2, JOURNAL) as (master, replica):
