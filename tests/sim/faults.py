@@ -10,6 +10,7 @@ def restart(run, node, how, ended=None):
     lost = run.lost if node is run.master else lambda kind: None
     if rng.random() < 0.3:
         Client(node, "rewriter").call("BGREWRITEAOF")
+        run.rewrites.append(run.world.now)
         yield rng.uniform(0, 0.02)
     if how == "stop":
         node.stop()
@@ -101,6 +102,7 @@ def cut_connections(run, node):
 def rewrite(run, node):
     client = Client(node, "rewriter")
     node.set(fail_fork=run.rng.choice((0, 0, 65536)))
+    run.rewrites.append(run.world.now)
     yield client.call(run.rng.choice(("BGREWRITEAOF", "BGSAVE")))
     yield run.rng.uniform(0, 0.2)
     node.set(fail_fork=0)

@@ -23,6 +23,7 @@ class Run:
         self.stopping = False
         self.replicas = 0  # that WAIT waits for
         self.losses = []  # (instant, what kind, longest sync in ns before it, since when syncs failed, last switch)
+        self.rewrites = []  # instants at which a rewrite was asked for
         self.switched = -SECOND  # to this master, which may have got its data just before
         self.restless_until = 0  # faults that only delay
         self.clock_changes = []  # instants

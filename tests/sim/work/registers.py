@@ -1,6 +1,6 @@
 """registers: several clients read, write, append and swap the same strings; each key's history must be
 linearizable, and sums that transactions and scripts keep must never be seen broken."""
-from world import LOST, MSEC, Error
+from world import LOST, MSEC, SECOND, Error
 
 from linear import FOREVER, is_linearizable
 from run_state import refused, results
@@ -151,14 +151,17 @@ class Registers:
     def may_be_undone(self, one, history):
         """A client may see a change before its writer has the reply, and a failure may then lose it: a loss of power
         the change that is not synced, a kill the change that waits until another journal is synced
-        (doc/durability.md). So a call that changed nothing counts only if each write before it was acknowledged, or
-        ended with the failure."""
+        (doc/durability.md): at any moment after a rewrite was asked for, otherwise only if it has waited for HELD.
+        So a call that changed nothing counts only if each write before it was acknowledged, or ended with the
+        failure."""
         call, end, kind, _, result = one
         if end == FOREVER or kind != "read" and (kind, result) not in (("swap", False), ("take", None)):
             return False
-        for failure, held in (("power", 0), ("kill", HELD)):
+        for failure in ("power", "kill"):
             failures = sorted(at for at, how, *_ in self.run.losses if how == failure)
             next_failure = next((at for at in failures if at >= call), FOREVER)
+            rewritten = any(0 <= next_failure - at < SECOND for at in self.run.rewrites)
+            held = 0 if failure == "power" or rewritten else HELD
             since = max((at for at in failures if at < call), default=0)
             if next_failure < FOREVER and any(
                     other[1] == FOREVER and since <= other[0] <= min(end, next_failure - held) for other in history):
