@@ -48,7 +48,7 @@ static void add_to_batch(void *ctx, struct entry *entry)
 bool key_scan_run(struct key_scan *scan, size_t *budget)
 {
     while (*budget > 0 && (scan->deferred_count > 0 || !scan->scanned)) {
-        size_t steps = 1;
+        size_t steps = 0;
         if (scan->deferred_count > 0) { /* continue with the last one */
             struct blob *key = scan->deferred[scan->deferred_count - 1];
             const struct entry *entry = keyspace_find(scan->ks, blob_view(key));
@@ -61,8 +61,9 @@ bool key_scan_run(struct key_scan *scan, size_t *budget)
                 scan->cursor = keyspace_scan(scan->ks, scan->cursor, add_to_batch, scan);
                 scan->scanned = scan->cursor == 0;
             } while (!scan->scanned && scan->batch_count < KEY_SCAN_BATCH / 2);
-            steps += visit_batch(scan);
+            steps = visit_batch(scan);
         }
+        steps++; /* for the key or the batch itself */
         *budget -= steps < *budget ? steps : *budget;
     }
     return scan->deferred_count == 0 && scan->scanned;
