@@ -48,12 +48,9 @@ struct persist {
     bool listens;     /* effects go to the journal */
     bool has_token;   /* the open record contains a leap of the fencing tokens */
     size_t committed; /* bytes of committed transactions in the open record */
-    /* A commit has more to do than to count its bytes once the open record has this many: 0 before
-     * the first commit of the record and after a token, otherwise RECORD_BYTES. */
-    size_t full_at;
-    msec record_at; /* when the first transaction of the open record was committed */
-    bool opened;    /* the journal has had a file since appendonly was turned on */
-    int base_error; /* errno of the last attempt at a base that the journal needs, or 0 */
+    msec record_at;   /* when the first transaction of the open record was committed */
+    bool opened;      /* the journal has had a file since appendonly was turned on */
+    int base_error;   /* errno of the last attempt at a base that the journal needs, or 0 */
 
     bool settle_asked;      /* persist_prepare must be called again when a sync has ended */
     unsigned settled_turns; /* turns since the journal settled and could have been closed */
@@ -153,7 +150,7 @@ static int close_journal(struct persist *persist)
     persist->synced = NULL;
     persist->listens = persist->opened = persist->settle_asked = false;
     persist->base_error = 0;
-    persist->committed = persist->full_at = 0;
+    persist->committed = 0;
     persist->writer.brief.db = -1; /* its buffer is gone */
     if (is_lasting && error == 0) rewrite_begin_note(persist->rewrite);
     return error;
@@ -210,10 +207,7 @@ bool persist_listens(const struct persist *persist)
 
 void persist_effect(struct persist *persist, const struct effect *effect)
 {
-    if (effect->kind == EFFECT_TOKEN) {
-        persist->has_token = true;
-        persist->full_at = 0;
-    }
+    if (effect->kind == EFFECT_TOKEN) persist->has_token = true;
     effect_writer_put(&persist->writer, effect); /* last, so that it is a jump */
 }
 
@@ -239,7 +233,7 @@ static void end_record(struct persist *persist)
     effect_writer_end_record(&persist->writer);
     outbuf_append(journal_buffer(persist->journal), text, len);
     journal_end_record(persist->journal);
-    persist->committed = persist->full_at = 0;
+    persist->committed = 0;
 }
 
 void persist_end_record(struct persist *persist)
@@ -254,7 +248,6 @@ __attribute__((noinline)) static void commit_slowly(struct persist *persist, uin
     effect_writer_end(&persist->writer);
     if (persist->committed == 0) persist->record_at = clock_now(persist->w.clock);
     persist->committed = journal_text(persist->journal);
-    persist->full_at = persist->committed > 0 ? RECORD_BYTES : 0;
     if (persist->committed >= RECORD_BYTES || persist->has_token) {
         uint64_t before = journal_position(persist->journal);
         persist_end_record(persist);
@@ -268,7 +261,8 @@ __attribute__((noinline)) static void commit_slowly(struct persist *persist, uin
 void persist_commit(struct persist *persist, uint64_t *position)
 {
     size_t text = journal_text(persist->journal);
-    if (persist->writer.run.form != NULL || text >= persist->full_at) {
+    if (persist->committed == 0 || persist->has_token || persist->writer.run.form != NULL ||
+        text >= RECORD_BYTES) {
         commit_slowly(persist, position);
         return;
     }

@@ -81,6 +81,19 @@ static void run_alone(struct engine *engine, struct call *call)
     }
 }
 
+/* Logged once a minute, as in Redis, so that unauthenticated clients can't fill the log. */
+static void log_http(struct engine *engine, const struct session *session)
+{
+    msec now = clock_now(engine->clock), age = now - engine->http_logged_at;
+    if (age < 0 || age >= HTTP_LOG_MSEC) {
+        engine->http_logged_at = now;
+        log_line(LOG_WARNING,
+                 "Client %s closed: it sent an HTTP request, possibly forged by a web page. Set a "
+                 "password, and let only your clients reach the port",
+                 session->peer != NULL ? session->peer : "");
+    }
+}
+
 bool engine_request(struct engine *engine, struct session *session, struct command_ref command,
                     int argc, const struct bytes *argv)
 {
@@ -96,16 +109,7 @@ bool engine_request(struct engine *engine, struct session *session, struct comma
     char first = argv[0].len > 0 ? (char)(argv[0].data[0] | 0x20) : '\0'; /* in lower case */
     if ((first == 'p' && bytes_is_word(argv[0], "post")) ||
         (first == 'h' && bytes_is_word(argv[0], "host:"))) {
-        /* Logged once a minute, as in Redis, so that unauthenticated clients can't fill the log. */
-        msec now = clock_now(engine->clock), age = now - engine->http_logged_at;
-        if (age < 0 || age >= HTTP_LOG_MSEC) {
-            engine->http_logged_at = now;
-            log_line(
-                LOG_WARNING,
-                "Client %s closed: it sent an HTTP request, possibly forged by a web page. Set a "
-                "password, and let only your clients reach the port",
-                session->peer != NULL ? session->peer : "");
-        }
+        log_http(engine, session);
         session_close(session);
         return true;
     }

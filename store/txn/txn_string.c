@@ -11,6 +11,40 @@ void txn_string_set(struct txn *txn, struct bytes key, struct bytes value,
     txn_string_set_found(txn, key, txn_find(txn, key), value, how);
 }
 
+/* Records a SET whose value has this soft deadline. */
+static void record_set(struct txn *txn, struct entry *entry, const struct string_set *how,
+                       msec soft)
+{
+    if (soft == NEVER && txn_is_unheard(txn)) {
+        txn->changes++;
+        return;
+    }
+    /* The effect contains the key's deadline even if the command kept it. Look the deadline up only
+     * if there is a listener. */
+    msec at = how->at;
+    if (how->keep_ttl) at = txn->store->event_mask != 0 ? entry_expires_at(txn->ks, entry) : NEVER;
+    struct brief_tail *tail = txn_brief_tail(txn);
+    if (tail != NULL && soft == NEVER) {
+        struct brief_parts parts = { .key = entry_key(entry),
+                                     .a = object_text(&entry->object),
+                                     .number = (uint64_t)at };
+        if (at == NEVER ? brief_append(tail, txn->ks->db, BRIEF_SET, &parts)
+                        : brief_append(tail, txn->ks->db, BRIEF_SET_UNTIL, &parts)) {
+            txn->changes++;
+            return;
+        }
+    }
+    /* Static, so that the many unused fields are zeroed only once. */
+    static struct effect set = { .kind = EFFECT_SET };
+    set.event = how->event;
+    set.is_part = soft != NEVER;
+    set.a = object_text(&entry->object);
+    set.at = at;
+    txn_record_each(txn, entry_key(entry), &set);
+    if (soft != NEVER) txn_string_soften(txn, entry, soft, EVENT_NONE);
+    if (!how->keep_ttl && how->at != NEVER) txn_record_event(txn, entry_key(entry), EVENT_EXPIRE);
+}
+
 void txn_string_set_found(struct txn *txn, struct bytes key, struct entry *entry,
                           struct bytes value, const struct string_set *how)
 {
@@ -46,34 +80,7 @@ void txn_string_set_found(struct txn *txn, struct bytes key, struct entry *entry
              : how->at == NEVER ? POLICY_CREATED
                                 : POLICY_EXPIRY_SET);
 
-    if (soft == NEVER && txn_is_unheard(txn)) {
-        txn->changes++;
-        return;
-    }
-    /* The effect contains the key's deadline even if the command kept it. Look the deadline up only
-     * if there is a listener. */
-    msec at = how->at;
-    if (how->keep_ttl) at = txn->store->event_mask != 0 ? entry_expires_at(txn->ks, entry) : NEVER;
-    struct brief_tail *tail = txn_brief_tail(txn);
-    if (tail != NULL && soft == NEVER) {
-        struct brief_parts parts = { .key = entry_key(entry),
-                                     .a = object_text(&entry->object),
-                                     .number = (uint64_t)at };
-        if (at == NEVER ? brief_append(tail, txn->ks->db, BRIEF_SET, &parts)
-                        : brief_append(tail, txn->ks->db, BRIEF_SET_UNTIL, &parts)) {
-            txn->changes++;
-            return;
-        }
-    }
-    /* Static, so that the many unused fields are zeroed only once. */
-    static struct effect set = { .kind = EFFECT_SET };
-    set.event = how->event;
-    set.is_part = soft != NEVER;
-    set.a = object_text(&entry->object);
-    set.at = at;
-    txn_record_each(txn, entry_key(entry), &set);
-    if (soft != NEVER) txn_string_soften(txn, entry, soft, EVENT_NONE);
-    if (!how->keep_ttl && how->at != NEVER) txn_record_event(txn, entry_key(entry), EVENT_EXPIRE);
+    record_set(txn, entry, how, soft);
 }
 
 void txn_string_soften(struct txn *txn, struct entry *entry, msec at, enum event event)

@@ -120,6 +120,24 @@ static void load_authorities(SSL_CTX *context, const struct conf *conf, struct f
         add_fault(faults, "tls-ca-cert-dir %s: %s", dir, tls_reason());
 }
 
+static void load_dh_params(SSL_CTX *context, const char *path, struct faults *faults)
+{
+    if (path[0] == '\0') {
+        SSL_CTX_set_dh_auto(context, 1);
+        return;
+    }
+    BIO *file = BIO_new_file(path, "r");
+    EVP_PKEY *params = file != NULL ? PEM_read_bio_Parameters(file, NULL) : NULL;
+    if (params != NULL && SSL_CTX_set0_tmp_dh_pkey(context, params) == 1)
+        params = NULL;
+    else
+        add_fault(faults, "tls-dh-params-file %s: %s%s", path,
+                  file != NULL && params == NULL ? "no parameters in PEM format: " : "",
+                  tls_reason());
+    EVP_PKEY_free(params);
+    BIO_free(file);
+}
+
 static void limit_protocols(SSL_CTX *context, const char *wanted)
 {
     static const struct {
@@ -154,6 +172,21 @@ static void limit_ciphers(SSL_CTX *context, const struct conf *conf, struct faul
         add_fault(faults, "tls-ciphersuites \"%s\": %s", suites, tls_reason());
     if (conf->tls_prefer_server_ciphers)
         SSL_CTX_set_options(context, SSL_OP_CIPHER_SERVER_PREFERENCE);
+}
+
+static void limit_sessions(SSL_CTX *context, const struct conf *conf)
+{
+    static const unsigned char name[] = "expired";
+    if (!conf->tls_session_caching) {
+        SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+        SSL_CTX_set_options(context, SSL_OP_NO_TICKET);
+        SSL_CTX_set_num_tickets(context, 0);
+        return;
+    }
+    SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_SERVER);
+    SSL_CTX_sess_set_cache_size(context, conf->tls_session_cache_size);
+    SSL_CTX_set_timeout(context, conf->tls_session_cache_timeout);
+    SSL_CTX_set_session_id_context(context, name, sizeof(name) - 1);
 }
 
 static void limit_connection(SSL_CTX *context)
@@ -217,34 +250,10 @@ bool tls_settings_read(struct tls_settings *settings, const struct conf *conf, c
     load_own_pair(context, conf, &faults);
     make_outgoing(settings, conf, &faults);
     load_authorities(context, conf, &faults);
-    const char *path = conf->tls_dh_params_file;
-    if (path[0] == '\0') {
-        SSL_CTX_set_dh_auto(context, 1);
-    } else {
-        BIO *file = BIO_new_file(path, "r");
-        EVP_PKEY *params = file != NULL ? PEM_read_bio_Parameters(file, NULL) : NULL;
-        if (params != NULL && SSL_CTX_set0_tmp_dh_pkey(context, params) == 1)
-            params = NULL;
-        else
-            add_fault(&faults, "tls-dh-params-file %s: %s%s", path,
-                      file != NULL && params == NULL ? "no parameters in PEM format: " : "",
-                      tls_reason());
-        EVP_PKEY_free(params);
-        BIO_free(file);
-    }
+    load_dh_params(context, conf->tls_dh_params_file, &faults);
     limit_protocols(context, conf->tls_protocols);
     limit_ciphers(context, conf, &faults);
-    if (conf->tls_session_caching) {
-        static const unsigned char name[] = "expired";
-        SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_SERVER);
-        SSL_CTX_sess_set_cache_size(context, conf->tls_session_cache_size);
-        SSL_CTX_set_timeout(context, conf->tls_session_cache_timeout);
-        SSL_CTX_set_session_id_context(context, name, sizeof(name) - 1);
-    } else {
-        SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
-        SSL_CTX_set_options(context, SSL_OP_NO_TICKET);
-        SSL_CTX_set_num_tickets(context, 0);
-    }
+    limit_sessions(context, conf);
     SSL_CTX_set_verify(context, modes[conf->tls_auth_clients], NULL);
     limit_connection(context);
     SSL_CTX_set_max_cert_list(context, CLIENT_CHAIN);
