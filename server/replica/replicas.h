@@ -4,8 +4,8 @@
  * A replica asks for a stream from an offset on. If that stream is part of this server's history up
  * to the offset, and the backlog has the bytes from there on, the replica continues from there.
  * Otherwise it first receives a full copy, and then the stream from the offset at which the copy
- * was begun. One child at a time makes one copy, for all replicas that
- * wait for a copy of the same form (full_copy.h).
+ * was begun. One child at a time makes one copy, for all replicas that wait for a copy of the same
+ * form (full_copy.h).
  *
  * Bytes are sent directly from the backlog, so a replica costs no memory except for the bytes by
  * which it lags. A replica that lags by more than client-output-buffer-limit allows is closed; but

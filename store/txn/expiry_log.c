@@ -29,9 +29,6 @@ struct expired_item {
     uint64_t size;               /* size of a value too large to log, otherwise 0 */
 };
 
-/* The largest hash that is logged field by field. */
-enum { EXPIRY_FIELDS_MAX = 262144 };
-
 /* Memory for building entries, and a cache of the last target: if `policy` is not NULL, `target` is
  * the entry to which this policy logs in database db. All zero at first. */
 struct expiry_writer {

@@ -226,6 +226,8 @@ bool txn_member_persist(struct txn *txn, struct entry *entry, struct bytes membe
  * a pending policy. */
 void txn_policy_set(struct txn *txn, struct bytes name, const struct policy *policy);
 bool txn_policy_drop(struct txn *txn, struct bytes name); /* false if there is none */
+
+/* ---- logs of what expired: expiry_log.c ---- */
 bool expiry_type_is_target(enum type type); /* can EXPIRED TO name a key of this type? */
 
 /* ---- libraries of functions: txn_library.c ---- */

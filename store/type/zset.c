@@ -30,6 +30,7 @@ static struct ranked_member *zset_table_find(const struct zset_table *table, str
 {
     return dict_find(&table->members, member);
 }
+
 /* Returns a member's deadline, or NEVER. O(1) */
 static msec zset_table_at(const struct zset_table *table, const struct ranked_member *m)
 {

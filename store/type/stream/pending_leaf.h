@@ -1,5 +1,5 @@
 /* pending_leaf: up to 61 pending entries of a consumer group, in the order of their IDs. Private to
- * pending_tree*.c and the tests.
+ * pending_tree.c and the tests.
  *
  * All records of a leaf have the same form, the smallest that can hold them:
  *
