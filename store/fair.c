@@ -450,7 +450,8 @@ static void run_survey(struct visit *visit, size_t *budget)
 {
     struct fair_index *index = visit->index;
     struct survey *survey = &index->survey;
-    for (; *budget > 0 && survey->state == SURVEY_RUNNING; --*budget) {
+    while (*budget > 0 && survey->state == SURVEY_RUNNING) {
+        --*budget;
         survey->cursor = keyspace_scan(keyspace_of(index), survey->cursor, visit_surveyed, visit);
         if (survey->cursor > 0) continue;
         survey->state = SURVEY_DONE;

@@ -2,7 +2,7 @@
  *
  * These functions record no effects. Only code in store/ may therefore change a keyspace: the
  * mutators in txn/, the background work in sweep/, and guest.c, reclaim.c, refreshers.c, rewind.c
- * and store.c. * server/ reads sizes, due times and cache hints from it.
+ * and store.c. server/ reads sizes, due times and cache hints from it.
  *
  * A key may have a deadline of its own, and deadlines inside its value. Such a key owns exactly one
  * agenda node, armed at the earliest of these deadlines. The kind of the key (enum key_kind)

@@ -7,7 +7,7 @@
  *     utf8               recognizes valid UTF-8
  *     json_text          writes text inside JSON
  *     quoted             splits off words with quotes
- *     siphash            the hash function of dicts and digests
+ *     siphash            the hash function of tables and digests
  *     random             random numbers
  *     histogram          counts spans of time
  *     ring               queues inside a table

@@ -30,6 +30,12 @@ static inline bool bytes_begin_with(struct bytes text, struct bytes prefix)
     return text.len >= prefix.len && bytes_equal(bytes_of(text.data, prefix.len), prefix);
 }
 
+/* The text without its first `len` bytes. */
+static inline struct bytes bytes_without(struct bytes text, size_t len)
+{
+    return bytes_of(text.data + len, text.len - len);
+}
+
 /* Copies the text to `to` and returns its end there. Most texts are short, and for them two
  * overlapping copies of constant size are cheaper than a call of memcpy. */
 static inline char *bytes_copy(char *to, struct bytes text)

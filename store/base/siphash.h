@@ -1,5 +1,6 @@
-/* siphash: SipHash-1-3 (Aumasson and Bernstein 2012), the keyed hash function of dicts and digests.
- * The process has one key. siphash_seed sets it; elements added before are no longer found. */
+/* siphash: SipHash-1-3 (Aumasson and Bernstein 2012), the keyed hash function of tables and
+ * digests. The process has one key. siphash_seed sets it; elements added before are no longer
+ * found. */
 #pragma once
 
 #include <stddef.h>

@@ -100,8 +100,8 @@ static inline size_t outbuf_tail_room(const struct outbuf *out)
 
 static inline char *outbuf_reserve(struct outbuf *out, size_t size)
 {
-    if (out->last == NULL || outbuf_tail_room(out) < size) return outbuf_reserve_chunk(out, size);
-    return out->last->data + out->last->end;
+    char *to = outbuf_tail(out, size);
+    return to != NULL ? to : outbuf_reserve_chunk(out, size);
 }
 
 static inline char *outbuf_tail(struct outbuf *out, size_t size)
@@ -122,6 +122,5 @@ static inline void outbuf_commit(struct outbuf *out, size_t used)
         outbuf_commit_other(out, used);
         return;
     }
-    out->last->end += used;
-    out->len += used;
+    outbuf_extend(out, used);
 }

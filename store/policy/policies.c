@@ -144,19 +144,6 @@ const struct policy *policies_first_in_pass(const struct policies *policies, str
     return &rule->policy;
 }
 
-/* Adds the block to policies->bytes. */
-static void *counted_block(struct policies *policies, void *block)
-{
-    policies->bytes += mem_size(block);
-    return block;
-}
-
-static void free_block(struct policies *policies, void *block)
-{
-    policies->bytes -= mem_size(block);
-    mem_free(block);
-}
-
 static void count_target(struct policy_targets *targets, struct bytes name, bool adds)
 {
     if (name.len == 0) return;
@@ -180,25 +167,23 @@ static void rule_free(struct policies *policies, struct rule *rule)
     if (rule->policy.pending) pending_remove(policies, rule);
     policies->count--;
     count_options(policies, &rule->policy, false);
-    free_block(policies, rule->names);
-    free_block(policies, rule);
+    mem_free(rule->names);
+    mem_free(rule);
 }
 
 /* Makes a node whose label is `above` followed by `label`. */
-static struct policy_node *node_new(struct policies *policies, struct bytes above,
-                                    struct bytes label)
+static struct policy_node *node_new(struct bytes above, struct bytes label)
 {
     size_t len = above.len + label.len;
-    struct policy_node *node = counted_block(policies, mem_zalloc(sizeof(*node) + len));
+    struct policy_node *node = mem_zalloc(sizeof(*node) + len);
     node->label_len = (uint32_t)len;
     if (above.len > 0) memcpy(node->label, above.data, above.len);
     if (label.len > 0) memcpy(node->label + above.len, label.data, label.len);
     return node;
 }
 
-static void resize_children(struct policies *policies, struct policy_node *node, uint32_t count)
+static void resize_children(struct policy_node *node, uint32_t count)
 {
-    policies->bytes -= mem_size(node->children);
     if (count > 0) {
         node->children = mem_realloc(node->children, count * sizeof(struct policy_node *));
     } else {
@@ -206,7 +191,6 @@ static void resize_children(struct policies *policies, struct policy_node *node,
         node->children = NULL;
     }
     node->child_count = count;
-    counted_block(policies, node->children);
 }
 
 /* Frees a node and all below it. Recursive: the depth is at most the length of the longest name. */
@@ -214,9 +198,9 @@ static void free_subtree(struct policies *policies, struct policy_node *node)
 {
     for (uint32_t i = 0; i < node->child_count; i++)
         free_subtree(policies, node->children[i]);
-    resize_children(policies, node, 0);
+    resize_children(node, 0);
     if (node->rule != NULL) rule_free(policies, node->rule);
-    free_block(policies, node);
+    mem_free(node);
 }
 
 void policies_drop(struct policies *policies)
@@ -253,11 +237,10 @@ static struct policy_node *child_of(const struct policy_node *node, char first)
     return find_child(node, first, &index) ? node->children[index] : NULL;
 }
 
-static void insert_child(struct policies *policies, struct policy_node *node, uint32_t index,
-                         struct policy_node *child)
+static void insert_child(struct policy_node *node, uint32_t index, struct policy_node *child)
 {
     uint32_t after = node->child_count - index;
-    resize_children(policies, node, node->child_count + 1);
+    resize_children(node, node->child_count + 1);
     ensure(node->children != NULL, "%u children without room", node->child_count);
     struct policy_node **at = &node->children[index];
     memmove(at + 1, at, after * sizeof(*at));
@@ -278,29 +261,24 @@ static void join_only_child(struct policies *policies, struct policy_node **link
     struct policy_node *upper = *link;
     if (upper == policies->root || upper->rule != NULL || upper->child_count != 1) return;
     struct policy_node *lower = upper->children[0];
-    *link = node_new(policies, label_of(upper), label_of(lower));
+    *link = node_new(label_of(upper), label_of(lower));
     move_contents(*link, lower);
-    resize_children(policies, upper, 0);
-    free_block(policies, upper);
-    free_block(policies, lower);
-}
-
-static struct bytes without_first(struct bytes text, size_t len)
-{
-    return bytes_of(text.data + len, text.len - len);
+    resize_children(upper, 0);
+    mem_free(upper);
+    mem_free(lower);
 }
 
 /* Returns the node of exactly this name, created if needed. */
 static struct policy_node *node_for(struct policies *policies, struct bytes name)
 {
     struct bytes none = { NULL, 0 };
-    if (policies->root == NULL) policies->root = node_new(policies, none, none);
+    if (policies->root == NULL) policies->root = node_new(none, none);
     struct policy_node **link = &policies->root;
     while (name.len > 0) {
         uint32_t index;
         if (!find_child(*link, name.data[0], &index)) {
-            struct policy_node *child = node_new(policies, none, name);
-            insert_child(policies, *link, index, child);
+            struct policy_node *child = node_new(none, name);
+            insert_child(*link, index, child);
             return child;
         }
         link = &(*link)->children[index];
@@ -310,14 +288,14 @@ static struct policy_node *node_for(struct policies *policies, struct bytes name
             len++;
         if (len < label.len) { /* split it: its first `len` bytes become a new parent */
             struct policy_node *old = *link;
-            struct policy_node *upper = node_new(policies, none, bytes_of(label.data, len));
-            struct policy_node *lower = node_new(policies, none, without_first(label, len));
+            struct policy_node *upper = node_new(none, bytes_of(label.data, len));
+            struct policy_node *lower = node_new(none, bytes_without(label, len));
             move_contents(lower, old);
-            free_block(policies, old);
-            insert_child(policies, upper, 0, lower);
+            mem_free(old);
+            insert_child(upper, 0, lower);
             *link = upper;
         }
-        name = without_first(name, len);
+        name = bytes_without(name, len);
     }
     return *link;
 }
@@ -328,7 +306,7 @@ void policies_set(struct policies *policies, struct bytes name, const struct pol
     struct policy_node *node = node_for(policies, name);
     struct rule *rule = node->rule;
     if (rule == NULL) {
-        rule = node->rule = counted_block(policies, mem_zalloc(sizeof(*rule) + name.len));
+        rule = node->rule = mem_zalloc(sizeof(*rule) + name.len);
         rule->name_len = (uint32_t)name.len;
         memcpy(rule->name, name.data, name.len);
         policies->count++;
@@ -339,9 +317,9 @@ void policies_set(struct policies *policies, struct bytes name, const struct pol
     rule->policy = *policy;
     rule->policy.stats = &rule->stats;
     size_t names_len = policy_move_names(&rule->policy, NULL);
-    rule->names = counted_block(policies, mem_alloc(names_len + 1));
+    rule->names = mem_alloc(names_len + 1);
     policy_move_names(&rule->policy, rule->names);
-    free_block(policies, old);
+    mem_free(old);
     count_options(policies, &rule->policy, true);
     if (!rule->policy.pending) return;
 
@@ -359,7 +337,7 @@ const struct policy *policies_get(const struct policies *policies, struct bytes 
     while (node != NULL && name.len > 0) {
         node = child_of(node, name.data[0]);
         if (node == NULL || !bytes_begin_with(name, label_of(node))) return NULL;
-        name = without_first(name, node->label_len);
+        name = bytes_without(name, node->label_len);
     }
     return node != NULL && node->rule != NULL ? &node->rule->policy : NULL;
 }
@@ -373,7 +351,7 @@ bool policies_remove(struct policies *policies, struct bytes name)
         above = link;
         link = &(*link)->children[index];
         if (!bytes_begin_with(name, label_of(*link))) return false;
-        name = without_first(name, (*link)->label_len);
+        name = bytes_without(name, (*link)->label_len);
     }
     struct policy_node *node = *link;
     if (node == NULL || node->rule == NULL) return false;
@@ -386,7 +364,7 @@ bool policies_remove(struct policies *policies, struct bytes name)
         ensure(above != NULL, "a rule without a name");
         struct policy_node **at = &(*above)->children[index];
         memmove(at, at + 1, ((*above)->child_count - index - 1) * sizeof(struct policy_node *));
-        resize_children(policies, *above, (*above)->child_count - 1);
+        resize_children(*above, (*above)->child_count - 1);
         free_subtree(policies, node);
         join_only_child(policies, above);
     }
@@ -413,7 +391,7 @@ const struct policy *policies_of(const struct policies *policies, struct bytes k
         bool is_prefix = label.data[prefix.len] == '*' && bytes_begin_with(key, prefix);
         if (is_prefix) rule = node->rule; /* not NULL, because '*' ends a name */
         if (is_prefix || !bytes_begin_with(key, label)) break;
-        key = without_first(key, node->label_len);
+        key = bytes_without(key, node->label_len);
     }
     if (rule == NULL) return NULL;
     if (name != NULL) *name = name_of(rule);
@@ -447,20 +425,18 @@ void policies_reset_stats(const struct policies *policies)
 }
 
 struct totals {
-    size_t count, with[POLICY_OPTIONS], bytes, pending;
+    size_t count, with[POLICY_OPTIONS], pending;
 };
 
 static void check_policy_node(const struct policies *policies, const struct policy_node *node,
                               size_t depth, struct totals *totals)
 {
     depth += node->label_len;
-    totals->bytes += mem_size(node) + mem_size(node->children);
     ensure(node == policies->root || node->rule != NULL || node->child_count >= 2,
            "node at depth %zu has no rule and fewer than two children", depth);
     if (node->rule != NULL) {
         struct bytes name = name_of(node->rule);
         const struct policy *policy = &node->rule->policy;
-        totals->bytes += mem_size(node->rule) + mem_size(node->rule->names);
         totals->count++;
         totals->pending += policy->pending;
         for (unsigned option = 0; option < POLICY_OPTIONS; option++)
@@ -517,8 +493,6 @@ void policies_check(const struct policies *policies)
            policies->log_targets.count);
     ensure(policies->dead_targets.count <= totals.with[POLICY_MAXDELIVERIES],
            "%zu targets of deliveries", policies->dead_targets.count);
-    ensure(totals.bytes == policies->bytes, "%zu bytes, counted %zu", totals.bytes,
-           policies->bytes);
     ensure((policies->root == NULL) == (policies->count == 0), "%zu policies and %s root",
            policies->count, policies->root == NULL ? "no" : "a");
 }

@@ -34,7 +34,6 @@ struct policies {
     size_t count;
     size_t with[POLICY_OPTIONS];                     /* policies that have the option */
     struct policy_targets log_targets, dead_targets; /* the names in expired_to and in dead_to */
-    size_t bytes;                                    /* memory of the tree and its policies */
     /* The pending policies, in the order in which they were set. A pass over the keys applies those
      * that were set before it began; they are first in the list. */
     struct rule *first_pending, *last_pending;

@@ -12,8 +12,8 @@
  * unknown name, so the versions of the journal and the snapshot stay unchanged.
  *
  * Journals write some effects in a brief form (store/brief.h). A new field of one of these needs a
- * condition in effect_brief_print (server/disk/effect) and, of SET or EXPIRE, where its mutator calls
- * brief_append, or journals lose the field. */
+ * condition in effect_brief_print (server/disk/effect), and one of SET or EXPIRE also where its
+ * mutator calls brief_append, or journals lose the field. */
 #include "store/tokens.h"
 #include "store/txn/apply.h"
 #include "store/txn/effect_row.h"

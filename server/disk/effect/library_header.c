@@ -18,11 +18,6 @@ static bool begins_with(struct bytes text, struct bytes start)
     return text.len >= start.len && strncasecmp(text.data, start.data, start.len) == 0;
 }
 
-static struct bytes without_first(struct bytes text, size_t len)
-{
-    return bytes_of(text.data + len, text.len - len);
-}
-
 static struct bytes word_at(const struct library_header *header, struct bytes code, int i)
 {
     return bytes_of(resp_reader_arg(&header->reader, code.data, i), header->reader.args[i].len);
@@ -39,7 +34,7 @@ bool library_header_read(struct library_header *header, struct bytes code)
     /* A zero byte hides the end of its line, as in Redis, which searches a C string. */
     if (resp_read(&header->reader, code.data, code.len, &unlimited) != RESP_REQUEST)
         return refuse_header(header, "Invalid library metadata", LIT(""));
-    header->engine = without_first(word_at(header, code, 0), MARK.len);
+    header->engine = bytes_without(word_at(header, code, 0), MARK.len);
     for (int i = 1; i < header->reader.argc; i++) {
         struct bytes word = word_at(header, code, i);
         if (!begins_with(word, NAME_WORD))
@@ -47,7 +42,7 @@ bool library_header_read(struct library_header *header, struct bytes code)
         if (header->name.data != NULL)
             return refuse_header(
                 header, "Invalid metadata value, name argument was given multiple times", LIT(""));
-        header->name = without_first(word, NAME_WORD.len);
+        header->name = bytes_without(word, NAME_WORD.len);
     }
     if (header->name.data == NULL)
         return refuse_header(header, "Library name was not given", LIT(""));

@@ -15,11 +15,6 @@ size_t size_mark_print(const struct store_size *size, char to[SIZE_MARK_MAX])
     return (size_t)snprintf(to, SIZE_MARK_MAX, "#KEYS %u %zu\r\n", size->db, size->count);
 }
 
-static bool begins_with(struct bytes text, struct bytes with)
-{
-    return text.len >= with.len && memcmp(text.data, with.data, with.len) == 0;
-}
-
 /* Parses a number that is followed by the byte `end`, and moves *text behind that byte. Returns
  * false if there is none. */
 static bool take_number(struct bytes *text, char end, int64_t *number)
@@ -36,8 +31,8 @@ bool size_mark_read(const char *line, size_t len, struct store_size *size)
 {
     struct bytes text = bytes_of(line, len);
     int64_t db = 0, count;
-    size->is_database = begins_with(text, KEYS);
-    if (!size->is_database && !begins_with(text, MEMBERS)) return false;
+    size->is_database = bytes_begin_with(text, KEYS);
+    if (!size->is_database && !bytes_begin_with(text, MEMBERS)) return false;
     size_t skip = size->is_database ? KEYS.len : MEMBERS.len;
     text = bytes_of(text.data + skip, text.len - skip);
     if (size->is_database && (!take_number(&text, ' ', &db) || db > UINT32_MAX)) return false;

@@ -78,11 +78,6 @@ static void set_all_channels(struct acl_selector *selector, bool all)
     acl_items_clear(&selector->channels);
 }
 
-static struct bytes without(struct bytes text, size_t len)
-{
-    return bytes_of(text.data + len, text.len - len);
-}
-
 enum acl_fault acl_selector_apply(struct acl_selector *selector, const struct commands *commands,
                                   struct bytes word)
 {
@@ -115,7 +110,7 @@ enum acl_fault acl_selector_apply(struct acl_selector *selector, const struct co
         }
         if (access == 0) return ACL_SYNTAX;
         if (word.data[0] == '%' && i < word.len) i++;
-        struct bytes pattern = without(word, i);
+        struct bytes pattern = bytes_without(word, i);
         if (acl_has_spaces(pattern)) return ACL_SYNTAX;
         struct acl_item *item = acl_items_find(&selector->keys, pattern);
         if (item != NULL)
@@ -123,7 +118,7 @@ enum acl_fault acl_selector_apply(struct acl_selector *selector, const struct co
         else
             acl_items_add(&selector->keys, access, pattern);
     } else if (word.len > 0 && word.data[0] == '&') {
-        struct bytes pattern = without(word, 1);
+        struct bytes pattern = bytes_without(word, 1);
         if (selector->all_channels) return ACL_HAS_ALL_CHANNELS;
         if (acl_has_spaces(pattern)) return ACL_SYNTAX;
         if (acl_items_find(&selector->channels, pattern) == NULL)
