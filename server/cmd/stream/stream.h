@@ -5,7 +5,7 @@
  *     stream_read      reads entries as they arrive; read_budget limits the reply
  *     stream_group     makes groups and consumers
  *     stream_delivery  delivers entries to a consumer
- *     stream_pending   acknowledges entries, and lists those that are pending
+ *     stream_pending   acknowledges or removes entries, and lists those that are pending
  *     stream_claim     gives pending entries to another consumer
  *     stream_info      describes streams and groups
  *     stream_args      arguments and replies that they share

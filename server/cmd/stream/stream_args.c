@@ -37,9 +37,9 @@ bool stream_id_parse(struct bytes text, uint64_t seq, struct stream_id *id)
            parse_part(dash + 1, len - (size_t)(dash + 1 - copy), &id->seq);
 }
 
-bool arg_stream_id(struct call *call, int i, uint64_t seq, struct stream_id *id)
+bool arg_stream_id(struct call *call, int i, struct stream_id *id)
 {
-    return stream_id_parse(call->argv[i], seq, id) || fail(call, ERR_STREAM_ID);
+    return stream_id_parse(call->argv[i], 0, id) || fail(call, ERR_STREAM_ID);
 }
 
 static bool parse_id_or_end(struct bytes text, uint64_t seq, struct stream_id *id)
@@ -62,7 +62,7 @@ bool arg_stream_ids(struct call *call, int i)
 {
     struct stream_id id;
     for (; i < call->argc; i++)
-        if (!arg_stream_id(call, i, 0, &id)) return false;
+        if (!arg_stream_id(call, i, &id)) return false;
     return true;
 }
 

@@ -11,8 +11,8 @@
 
 /* Parses "ms" or "ms-seq"; without "-seq" the sequence number is `seq`. No reply. */
 bool stream_id_parse(struct bytes text, uint64_t seq, struct stream_id *id);
-/* Parses argument i in this form. */
-bool arg_stream_id(struct call *call, int i, uint64_t seq, struct stream_id *id);
+/* Parses argument i in this form; without "-seq" the sequence number is 0. */
+bool arg_stream_id(struct call *call, int i, struct stream_id *id);
 /* Parses argument i as an ID, or as "-" or "+". */
 bool arg_stream_id_or_end(struct call *call, int i, struct stream_id *id);
 /* Are the arguments from i to the last all IDs? */

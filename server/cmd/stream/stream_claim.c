@@ -80,7 +80,7 @@ static void cmd_xclaim(struct call *call)
         } else if (valued && arg_is(call, i, "RETRYCOUNT")) {
             ok = parse_number(call, ++i, &claim.deliveries);
         } else if (valued && arg_is(call, i, "LASTID")) {
-            ok = arg_stream_id(call, ++i, 0, &last);
+            ok = arg_stream_id(call, ++i, &last);
         } else if (arg_is(call, i, "FORCE")) {
             claim.force = true;
         } else if (arg_is(call, i, "JUSTID")) {

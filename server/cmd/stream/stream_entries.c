@@ -105,7 +105,7 @@ static void cmd_xidmprecord(struct call *call)
 {
     struct stream_id id;
     struct entry *entry;
-    if (!arg_stream_id(call, 4, 0, &id)) return;
+    if (!arg_stream_id(call, 4, &id)) return;
     if (!find_typed(call, 1, TYPE_STREAM, &entry)) return;
     if (fail_if(call, entry == NULL, ERR_NO_KEY)) return;
     remember(call, entry, call->argv[2], call->argv[3], id);
@@ -163,7 +163,7 @@ static bool parse_add(struct call *call, struct add *add)
         if (add->next_seq) {
             if (memchr(time.data, '-', time.len) != NULL || !stream_id_parse(time, 0, &add->id))
                 return fail(call, ERR_STREAM_ID);
-        } else if (!add->by_time && !arg_stream_id(call, i, 0, &add->id)) {
+        } else if (!add->by_time && !arg_stream_id(call, i, &add->id)) {
             return false;
         }
     }
@@ -323,13 +323,13 @@ static void cmd_xsetid(struct call *call)
     struct stream_id last, top, max_deleted = STREAM_ID_MIN; /* 0-0: not given */
     int64_t added = -1;                                      /* -1: not given */
     struct entry *entry;
-    if (!arg_stream_id(call, 2, 0, &last)) return;
+    if (!arg_stream_id(call, 2, &last)) return;
     for (int i = 3; i < call->argc; i += 2) {
         if (i + 1 < call->argc && arg_is(call, i, "ENTRIESADDED")) {
             if (!arg_int64(call, i + 1, &added)) return;
             if (fail_if(call, added < 0, ERR_XSETID_NEGATIVE)) return;
         } else if (i + 1 < call->argc && arg_is(call, i, "MAXDELETEDID")) {
-            if (!arg_stream_id(call, i + 1, 0, &max_deleted)) return;
+            if (!arg_stream_id(call, i + 1, &max_deleted)) return;
             if (fail_if(call, stream_id_before(last, max_deleted), ERR_XSETID_DELETED)) return;
         } else {
             fail(call, ERR_SYNTAX);

@@ -64,7 +64,7 @@ static void cmd_xgroup_create(struct call *call)
     if (options.make_stream && !find_typed(call, 2, TYPE_STREAM, &target.entry)) return;
     if (fail_subcommand_if(call, call->argc > CREATE_ARGS_MAX)) return;
     position = (struct group_position){ last_id(target.entry), options.read };
-    if (!arg_is(call, 4, "$") && !arg_stream_id(call, 4, 0, &position.last)) return;
+    if (!arg_is(call, 4, "$") && !arg_stream_id(call, 4, &position.last)) return;
     struct entry *entry = entry_or_new(call, 2, target.entry, TYPE_STREAM);
     if (fail_if(call, group_find(stream_groups(entry->object.stream), call->argv[3]) != NULL,
                 ERR_BUSYGROUP))

@@ -71,7 +71,7 @@ static bool parse_nack_option(struct call *call, int *i, struct nack *nack)
         *i = nack->first + nack->count - 1;
         for (int n = nack->first; n <= *i; n++) {
             struct stream_id id;
-            if (!arg_stream_id(call, n, 0, &id)) return false;
+            if (!arg_stream_id(call, n, &id)) return false;
         }
         return true;
     }

@@ -20,12 +20,6 @@ struct read_args {
     int first, streams; /* the argument of the first key, and the number of keys */
 };
 
-static bool parse_limit(struct call *call, int i, int64_t *limit, enum error error)
-{
-    if (!arg_int64_or(call, i, limit, error)) return false;
-    return *limit > 0 || fail(call, error);
-}
-
 /* Parses the option at *i and moves *i past it. */
 static bool parse_option(struct call *call, int *i, bool is_group, struct read_args *args)
 {
@@ -52,9 +46,9 @@ static bool parse_option(struct call *call, int *i, bool is_group, struct read_a
         return true;
     }
     if (left > 0 && arg_is(call, value - 1, "MAXCOUNT"))
-        return parse_limit(call, value, &args->max_count, ERR_MAXCOUNT);
+        return arg_range(call, value, 1, INT64_MAX, &args->max_count, ERR_MAXCOUNT);
     if (left > 0 && arg_is(call, value - 1, "MAXSIZE"))
-        return parse_limit(call, value, &args->max_size, ERR_MAXSIZE);
+        return arg_range(call, value, 1, INT64_MAX, &args->max_size, ERR_MAXSIZE);
     if (left > 0 && arg_is(call, value - 1, "CLAIM")) {
         if (!is_group) return fail(call, ERR_XREAD_CLAIM);
         if (!arg_int64_or(call, value, &args->claim, ERR_CLAIM_IDLE)) return false;
@@ -89,7 +83,7 @@ static bool parse_read_id(struct call *call, const struct read_args *args, int i
         *id = STREAM_ID_MAX;
         return is_group || fail(call, ERR_XREAD_NEW);
     }
-    return arg_stream_id(call, at, 0, id);
+    return arg_stream_id(call, at, id);
 }
 
 /* Finds the keys, which follow the word STREAMS. A group or a consumer may itself be named STREAMS,
@@ -312,9 +306,10 @@ static void block_reading(struct call *call, const struct reading *reading, msec
      * the stream's present last ID. Otherwise that run would take "$" for the last ID of its time,
      * and miss the entry that woke it. */
     int ids = args->first + args->streams, found = 0;
-    for (int i = ids; i < call->argc; i++)
+    bool resolves = call->block != NULL && call->ready == NULL; /* otherwise one stream is known */
+    for (int i = ids; resolves && i < call->argc; i++)
         found += arg_is(call, i, "$");
-    if (call->block != NULL && call->ready == NULL && found > 0) {
+    if (found > 0) {
         size_t views = (size_t)call->argc * sizeof(struct bytes);
         block.argv = mem_alloc(views + (size_t)found * STREAM_ID_CHARS);
         char *text = (char *)block.argv + views;

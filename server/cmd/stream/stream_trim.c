@@ -22,7 +22,7 @@ static bool parse_strategy(struct call *call, int *i, struct trim *trim, enum tr
     if (trim->approximate || (at + 1 < call->argc && arg_is(call, at, "="))) at++;
     *i = at + 1;
     trim->by = by;
-    if (by == TRIM_MINID) return arg_stream_id(call, at, 0, &trim->minid);
+    if (by == TRIM_MINID) return arg_stream_id(call, at, &trim->minid);
     return parse_not_negative(call, at, &trim->maxlen, ERR_TRIM_MAXLEN);
 }
 
@@ -101,12 +101,12 @@ size_t trim_run(struct call *call, struct entry *entry, const struct trim *trim)
     struct stream_walk walk;
     struct stream_entry trimmed;
     size_t removed = count;
-    bool has_groups = stream_groups_count(stream_groups(stream)) > 0;
-    if (has_groups) stream_walk_up(&walk, stream, STREAM_ID_MIN);
-    if (has_groups && trim->refs == REFS_DELETE)
+    bool looks = trim->refs != REFS_KEEP && stream_groups_count(stream_groups(stream)) > 0;
+    if (looks) stream_walk_up(&walk, stream, STREAM_ID_MIN);
+    if (looks && trim->refs == REFS_DELETE)
         for (size_t left = count; left > 0 && stream_walk_next(&walk, &trimmed); left--)
             txn_stream_forget_pending(call->txn, entry, trimmed.id);
-    if (has_groups && trim->refs == REFS_ACKED)
+    if (looks && trim->refs == REFS_ACKED)
         /* Only the entries before the first referenced one can be removed at once. */
         for (removed = 0; removed < count && stream_walk_next(&walk, &trimmed) &&
                           !stream_is_referenced(stream, trimmed.id);)
