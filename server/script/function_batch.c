@@ -19,7 +19,7 @@ void function_batch_drop(struct function_batch *batch)
     function_table_drop(&batch->table);
 }
 
-/* Sets the error. Returns false, which the caller returns as well. */
+/* Sets the error. Returns false. */
 __attribute__((format(printf, 2, 3))) static bool refuse(struct function_batch *batch,
                                                          const char *format, ...)
 {
@@ -52,9 +52,7 @@ bool function_batch_add(struct function_batch *batch, struct bytes code,
     else
         library = functions_compile(batch->functions, name, code, batch->error);
 
-    const struct function *function = library != NULL ? library->first : NULL;
-    while (function != NULL && function_table_find(&batch->table, function_name(function)) == NULL)
-        function = function->next;
+    const struct function *function = function_table_clash(&batch->table, library);
     if (function != NULL) {
         refuse_function(batch, function);
         function_library_free(&batch->table, library);

@@ -131,6 +131,15 @@ struct function *function_table_find(const struct function_table *table, struct 
     return found;
 }
 
+const struct function *function_table_clash(const struct function_table *table,
+                                            const struct function_library *library)
+{
+    const struct function *function = library != NULL ? library->first : NULL;
+    while (function != NULL && function_table_find(table, function_name(function)) == NULL)
+        function = function->next;
+    return function;
+}
+
 void function_table_add(struct function_table *table, struct function_library *library)
 {
     dict_add(&table->libraries, library);

@@ -63,6 +63,9 @@ struct function_library *function_table_library(const struct function_table *tab
                                                 struct bytes name); /* or NULL */
 struct function *function_table_find(const struct function_table *table,
                                      struct bytes name); /* or NULL */
+/* Returns the library's first function whose name the table has already, or NULL. */
+const struct function *function_table_clash(const struct function_table *table,
+                                            const struct function_library *library);
 /* Adds a library whose name and functions are not in the table; ownership passes. */
 void function_table_add(struct function_table *table, struct function_library *library);
 /* Removes a library of the table; ownership passes to the caller. */

@@ -275,9 +275,7 @@ static void compile_stored(void *ctx, const struct library *stored)
     if (function_table_library(table, name) != NULL) return;
     struct function_library *library =
         functions_compile(functions, name, library_code(stored), error);
-    const struct function *function = library != NULL ? library->first : NULL;
-    while (function != NULL && function_table_find(table, function_name(function)) == NULL)
-        function = function->next;
+    const struct function *function = function_table_clash(table, library);
     if (function != NULL) {
         function_library_free(table, library);
         library = NULL;
