@@ -14,6 +14,9 @@
 
 #include "server/admin/admin_parts.h"
 
+/* INFO and the metrics count overdue keys only up to this number, to bound their time. */
+enum { OVERDUE_MOST = 10000 };
+
 /* PING ECHO AUTH HELLO SELECT QUIT RESET; CLIENT; ACL; context: struct admin_parts. */
 extern const struct command_group connection_commands;
 extern const struct command_group client_commands;
@@ -32,7 +35,7 @@ extern const struct command_group pubsub_commands;
 /* CONFIG; context: struct admin_parts. */
 extern const struct command_group config_commands;
 /* Applies changed options. Returns false if the journal could not be turned on. */
-bool config_apply(const struct admin_parts *parts);
+bool config_apply(const struct admin_parts *context);
 
 /* INFO TIME MODULE LOLWUT SHUTDOWN; context: struct admin_parts. */
 extern const struct command_group server_commands;

@@ -1,5 +1,5 @@
 /* config: CONFIG, which reads and changes options. Depends on the table of options (conf/).
- * Functions of struct admin_parts (admin.h) apply the changes. */
+ * Functions of struct admin_parts (admin_parts.h) apply the changes. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>

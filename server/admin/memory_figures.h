@@ -2,7 +2,6 @@
  * Depends on the parts that own memory. */
 #pragma once
 
-#include "server/net/client.h"
 #include "server/script/script.h"
 #include "store/mem/mem.h"
 #include "store/store.h"

@@ -1,6 +1,6 @@
 /* check: finds errors in options that the table of options can't find, because that table knows
- * neither commands nor users: errors in lines about commands and users and, for --check-config, in
- * the files that options name. Depends on acl and tls. */
+ * no policies, commands or users: errors in lines about these and, for --check-config, in the files
+ * that options name. Depends on acl, tls and policy_lines. */
 #pragma once
 
 #include "conf/conf.h"

@@ -234,7 +234,7 @@ static bool has_unsummed(const struct journal *journal)
     return journal->unsummed.count > 0;
 }
 
-/* Reserves the line of the checksum, which sum_some fills in. */
+/* Reserves the line of the checksum, which sum_first fills in. */
 static void sum_later(struct journal *journal, size_t text)
 {
     struct unsummed *unsummed = &journal->unsummed;

@@ -131,6 +131,7 @@ struct persist *persist_new(const struct persist_wiring *wiring)
     persist->saves = saver_saves(persist->saver);
     persist->folder = -1;
     persist->safe_at_end = UINT64_MAX;
+    persist->writer.brief.db = -1; /* there is no buffer yet */
     persist->flush_again = loop_timer_new(wiring->loop, on_timer, persist);
     return persist;
 }

@@ -34,12 +34,12 @@ const struct stream_position *persist_loaded_position(const struct persist *pers
 
 /* ---- every turn ---- */
 
-/* Is the journal on, so that persist_effect must receive each effect? */
+/* Is the journal on, so that it must receive each effect? */
 bool persist_listens(const struct persist *persist);
 /* Adds an effect of the open transaction to the journal's record. Only allowed while
  * persist_listens. */
 void persist_effect(struct persist *persist, const struct effect *effect);
-/* Call after a transaction whose effects persist_effect has received: all of them will be in one
+/* Call after a transaction whose effects the journal has received: all of them will be in one
  * record. If `position` is not NULL, sets it to the position after them: the transaction may be
  * acknowledged once persist_safe_position() has reached it. */
 void persist_commit(struct persist *persist, uint64_t *position);

@@ -408,13 +408,31 @@ void rewrite_sweep_now(struct rewrite *rewrite)
 
 /* ---- checking -------------------------------------------------------------------------------- */
 
+/* Does the thread of the files work in this state? */
+static bool is_step(enum rewrite_state state)
+{
+    switch (state) {
+    case REWRITE_SEGMENT:
+    case REWRITE_FOLDER:
+    case REWRITE_LIST:
+    case REWRITE_SWEEP:
+    case REWRITE_TRY:
+    case REWRITE_NOTE: return true;
+    case REWRITE_IDLE:
+    case REWRITE_ROTATE:
+    case REWRITE_RESTART:
+    case REWRITE_BASE:
+    case REWRITE_LISTED:
+    case REWRITE_TRIED: return false;
+    }
+    return false;
+}
+
 void rewrite_check(const struct rewrite *rewrite, const struct journal *journal)
 {
     enum rewrite_state state = rewrite->state;
     bool works = file_job_runs(rewrite->files);
-    bool is_step = state == REWRITE_SEGMENT || state == REWRITE_FOLDER || state == REWRITE_LIST ||
-                   state == REWRITE_SWEEP || state == REWRITE_TRY || state == REWRITE_NOTE;
-    ensure(is_step == works, "state %d, thread %d", (int)state, works);
+    ensure(is_step(state) == works, "state %d, thread %d", (int)state, works);
     ensure(!rewrite_runs(rewrite) || (journal != NULL && journal == rewrite->journal),
            "state %d of another journal", (int)state);
     ensure(journal == NULL ||

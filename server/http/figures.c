@@ -8,9 +8,6 @@
 #include "store/mem/mem.h"
 #include "store/sweep/outlook.h"
 
-/* Overdue keys and members are counted up to this number, as in INFO. */
-enum { OVERDUE_MOST = 10000 };
-
 static double of_usec(int64_t usec)
 {
     return (double)usec / 1e6;

@@ -117,9 +117,9 @@ static void note_drained(void *ctx, struct bytes key, const struct delivery_tall
         surveyed_names_note(&pass->drained, survey->db, key);
 }
 
-/* Counts about `steps` keys and members of the current database. After its last key, moves on to
+/* Counts about STEPS keys and members of the current database. After its last key, moves on to
  * the next database; after the last database, makes the pass the new result. */
-static void step(struct survey *survey, size_t steps)
+static void step(struct survey *survey)
 {
     const struct store *store = survey->store;
     const struct keyspace *ks = store_database(store, survey->db);
@@ -128,11 +128,11 @@ static void step(struct survey *survey, size_t steps)
         *outlook = outlook_new(ks, clock_now(survey->clock));
         outlook_watch(*outlook, note_entry, survey);
     }
-    if (*outlook != NULL && !outlook_run(*outlook, steps)) return;
+    if (*outlook != NULL && !outlook_run(*outlook, STEPS)) return;
     /* Note the dehydrators of the database that have become empty. */
     bool more = ks->drained != NULL;
     if (!more) survey->cursor = 0;
-    for (; more && steps >= BUCKET_STEPS; steps -= BUCKET_STEPS) {
+    for (size_t left = STEPS; more && left >= BUCKET_STEPS; left -= BUCKET_STEPS) {
         survey->cursor = drained_scan(ks->drained, survey->cursor, clock_now(survey->clock),
                                       note_drained, survey);
         more = survey->cursor != 0;
@@ -169,7 +169,7 @@ void survey_ask(struct survey *survey)
     survey->active = true;
 
     for (int done = 0; survey->active && done < STEPS_AT_ONCE; done += STEPS)
-        step(survey, STEPS);
+        step(survey);
     survey->worked_usec += clock_mono_usec() - now;
 }
 
@@ -178,7 +178,7 @@ bool survey_run(void *ctx, size_t amount)
     struct survey *survey = ctx;
     (void)amount;
     if (!survey->active) return false;
-    step(survey, STEPS);
+    step(survey);
     return true;
 }
 

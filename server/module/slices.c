@@ -46,7 +46,7 @@ static struct {
     bool timer_runs;
     uint64_t timer;
     msec timer_at;
-} here;
+} here = { .scanned_db = -1 };
 
 const struct volatile_keys *slices_volatile_keys(void)
 {

@@ -750,6 +750,8 @@ void clients_source_ready(struct session *session)
     TAILQ_INSERT_HEAD(&client->all->output[OUTPUT_TO_WRITE], client, same_output);
 }
 
+/* --- every second --- */
+
 void clients_housekeeping(struct clients *all)
 {
     int64_t now = clock_mono_usec(), timeout = all->w.conf->timeout;

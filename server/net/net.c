@@ -240,6 +240,7 @@ static bool listen_tcp(struct net *net, const char *word, enum client_port kind,
     const char *step = "socket";
     int64_t backlog = net->conf->tcp_backlog;
     int rc, fd = -1;
+    struct addrinfo *found = NULL;
     if (name != NULL) {
         rc = name->error;
         for (unsigned i = 0; i < name->count && fd < 0; i++) {
@@ -247,17 +248,15 @@ static bool listen_tcp(struct net *net, const char *word, enum client_port kind,
             fd = listen_at((struct sockaddr *)&address, name->sizes[i], backlog, &step);
         }
     } else {
-        struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE }, *found;
+        struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE };
         char service[16];
         snprintf(service, sizeof(service), "%u", port);
         rc = getaddrinfo(node, service, &hints, &found);
         for (struct addrinfo *at = rc == 0 ? found : NULL; at != NULL && fd < 0; at = at->ai_next)
             fd = listen_at(at->ai_addr, at->ai_addrlen, backlog, &step);
-        int error = errno;
-        if (rc == 0) freeaddrinfo(found);
-        errno = error;
     }
     int error = errno;
+    if (rc == 0 && found != NULL) freeaddrinfo(found);
     if (rc != 0)
         return optional || fail_open(why, "Could not create server TCP listening socket %s:%u: %s",
                                      host, port, gai_strerror(rc));

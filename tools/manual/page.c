@@ -25,6 +25,7 @@ static void write_char(FILE *to, char c)
     case '"': fputs("\\(dq", to); break;
     case '^': fputs("\\(ha", to); break;
     case '~': fputs("\\(ti", to); break;
+    case '\n': fputc(' ', to); break;
     default: fputc(c, to); break;
     }
 }

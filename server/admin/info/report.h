@@ -5,9 +5,6 @@
 #include "server/disk/persist.h"
 #include "store/mem/outbuf.h"
 
-/* INFO counts expired keys only up to this number, to bound its time. */
-enum { OVERDUE_MOST = 10000 };
-
 struct report {
     const struct admin_parts *context;
     msec now;

@@ -42,8 +42,8 @@ struct effect_writer {
     uint64_t commands; /* written so far; effects in brief form do not count */
     bool is_brief;     /* writes the brief form of effects that have one. At first false */
 
-    /* Where mutators append brief effects themselves. Effects of `db` may be appended from one that
-     * was written in brief form until the next run of commands. */
+    /* Where mutators append brief effects themselves. Effects of `db` may be appended after one
+     * that was written in brief form, until a command other than SET is written. */
     struct brief_tail brief;
 
     /* private */

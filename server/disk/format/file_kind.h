@@ -12,7 +12,9 @@
 enum file_kind {
     FILE_MISSING,
     FILE_EMPTY,
-    FILE_UNFINISHED, /* begins with zeros, or ends within one of our first lines: a crash left it */
+    /* Left by a crash: its head is all zeros, or it ends within the first bytes of a snapshot, a
+     * manifest or a backlog. */
+    FILE_UNFINISHED,
     FILE_SNAPSHOT,
     FILE_JOURNAL,       /* of a version that this server reads; may end within its first line */
     FILE_OTHER_JOURNAL, /* a journal of a version that this server does not read */

@@ -78,10 +78,9 @@ int snapshot_create(const char *path, const struct snapshot_options *options,
 /* Appends bytes to the stream. After an error returns it again, and writes nothing more. */
 int snapshot_append(struct snapshot_writer *writer, const void *data, size_t len);
 /* Completes the file with this number of keys in its header, syncs it, renames it to the path and
- * syncs the folder, then frees the writer.
- * Returns 0 or an errno. After an error the old file of that name is still there, with one
- * exception: if only the sync of the folder failed, the new file has replaced it, and a crash may
- * bring the old one back. */
+ * syncs the folder, then frees the writer. Returns 0 or an errno. After an error the old file of
+ * that name is still there, with one exception: if only the sync of the folder failed, the new
+ * file has replaced it, and a crash may bring the old one back. */
 int snapshot_finish(struct snapshot_writer *writer, uint64_t keys);
 /* Frees the writer and removes the temporary file. `writer` may be NULL. */
 void snapshot_abort(struct snapshot_writer *writer);

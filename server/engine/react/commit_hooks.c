@@ -4,8 +4,8 @@
 
 #include "store/txn/effect_row.h"
 
-/* Passes the effect to the hooks other than the journal. Not inlined, so that take_effect saves no
- * registers if only the journal listens. */
+/* Passes the effect to all hooks in use. Not inlined, so that take_effect saves no registers if
+ * only the journal listens. */
 __attribute__((noinline)) static void pass_on(struct commit_hooks *hooks, const struct txn *txn,
                                               const struct effect *effect)
 {

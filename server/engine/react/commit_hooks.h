@@ -1,7 +1,8 @@
-/* commit_hooks: the only listener of the store. Passes each effect of a transaction to the journal,
+/* commit_hooks: the only listener of the store. Passes the effects of a transaction to the journal,
  * the replication stream, blocked, watch, tracking and notify, in this order. At commit the stream
  * comes before the journal, because the journal's record contains the stream's position after the
- * transaction.
+ * transaction. While only the journal listens, SET and EXPIRE append to it without an effect
+ * (store/brief.h).
  *
  * txn->caller is the session whose call makes the change, or NULL for the server itself. */
 #pragma once

@@ -1,7 +1,7 @@
 /* Folder server/engine/react: the reactions to a change of data. No command notifies, wakes or
  * journals anything itself: mutators pass the effects of a change to the store's listener,
- * commit_hooks, which passes them on. Start with commit_hooks.h, then watch.h, the smallest of the
- * parts.
+ * commit_hooks, which passes them on (store/brief.h tells the exception). Start with
+ * commit_hooks.h, then watch.h, the smallest of the parts.
  *
  *     commit_hooks    passes effects to the journal, the replication stream and the next four
  *     blocked         wakes clients that wait for keys

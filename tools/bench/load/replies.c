@@ -84,10 +84,12 @@ size_t replies_scan(struct replies *replies, const char *data, size_t len)
         if (replies->skip > 0) {
             size_t left = (size_t)(end - at);
             size_t taken = replies->skip < left ? (size_t)replies->skip : left;
-            uint64_t *text = replies->in_text ? &numbers_of(replies)->text : NULL;
-            for (const char *stop = at + taken; at < stop; at++)
-                if (text != NULL && *at >= '0' && *at <= '9')
-                    *text = 10 * *text + (uint64_t)(*at - '0');
+            if (replies->in_text) {
+                uint64_t *text = &numbers_of(replies)->text;
+                for (const char *byte = at; byte < at + taken; byte++)
+                    if (*byte >= '0' && *byte <= '9') *text = 10 * *text + (uint64_t)(*byte - '0');
+            }
+            at += taken;
             replies->skip -= taken;
             if (replies->skip > 0) continue;
             replies->in_text = false;
