@@ -6,8 +6,8 @@
  * - A NUL in a line hides the line end after it, because Redis searches with C string functions.
  *   Such a line never ends, and fails once it is too long.
  *
- * A line is too long by its own length, which is checked when its end is found. The amount of input
- * does not matter, so that the result does not depend on how the network splits the input. */
+ * Whether a line is too long depends on its own length and not on the amount of input, so that the
+ * result does not depend on how the network splits the input. */
 #include "proto/resp/resp_read.h"
 
 #include <stdio.h>
@@ -57,7 +57,6 @@ static void resize_args(struct resp_reader *reader, int64_t cap)
     reader->args_cap = (int)cap;
 }
 
-/* Makes room for one more argument. */
 static void grow_args(struct resp_reader *reader)
 {
     int64_t cap = reader->args_cap == 0 ? FIRST_ARGS : 2 * (int64_t)reader->args_cap;
@@ -174,8 +173,7 @@ static bool read_at_once(struct resp_reader *reader, const char *input, size_t l
     return true;
 }
 
-/* Parses arguments as long as each is complete and has a short header. Stops before the first other
- * argument. */
+/* Parses arguments as long as each is complete and has a short header. */
 static void read_short_args(struct resp_reader *reader, const char *input, size_t len,
                             size_t max_bulk)
 {
@@ -246,7 +244,6 @@ static enum resp_status read_args(struct resp_reader *reader, const char *input,
     return finish(reader, reader->parsed);
 }
 
-/* Reads the first line of a multibulk request. */
 static enum resp_status begin_multibulk(struct resp_reader *reader, const char *input, size_t len,
                                         const struct resp_limits *limits)
 {
@@ -270,7 +267,6 @@ static enum resp_status begin_multibulk(struct resp_reader *reader, const char *
         reader->parsed = line.size;
         reader->args_expected = line.value > 0 ? line.value : 0;
     }
-    /* Make room for the announced arguments, up to TRUSTED_ARGS. */
     int64_t cap = reader->args_expected < TRUSTED_ARGS ? reader->args_expected : TRUSTED_ARGS;
     if (cap < FIRST_ARGS) cap = FIRST_ARGS;
     if (cap > reader->args_cap) resize_args(reader, cap);
@@ -328,7 +324,6 @@ enum resp_status resp_read(struct resp_reader *reader, const char *input, size_t
         }
         if (len == 0) return RESP_PARTIAL;
         if (input[0] != '*') return read_inline(reader, input, len, limits);
-        /* read_at_once checks no limits, so everything that it accepts must be within them. */
         if (reader->scanned == 0 && reader->args_cap >= FIRST_ARGS && !limits->anonymous &&
             limits->max_bulk >= 100 && limits->max_args >= FIRST_ARGS &&
             short_headers_fit(limits) && read_at_once(reader, input, len))

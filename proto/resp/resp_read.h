@@ -1,7 +1,5 @@
-/* resp_read: a parser of multibulk and inline requests, which accepts what Redis 7.0 accepts. It
- * knows neither sockets nor commands. The struct keeps the state of a partial request, so that
- * parsing continues where it stopped: a request in many small pieces costs no more than a whole
- * one.
+/* resp_read: a parser of multibulk and inline requests. The struct keeps the state of a partial
+ * request, so that parsing continues where it stopped.
  *
  * The caller owns one contiguous input buffer that starts with the request being parsed. Arguments
  * are stored as offsets, because the buffer may grow and move between calls. */
@@ -24,7 +22,7 @@ struct resp_slice {
 };
 
 enum resp_status {
-    RESP_REQUEST,   /* complete: args, argc, consumed are set; argc may be 0 (an empty line) */
+    RESP_REQUEST,   /* complete: args, argc, consumed are set; argc may be 0, as in "*0\r\n" */
     RESP_PARTIAL,   /* more bytes are needed */
     RESP_MALFORMED, /* `error` is Redis' message; close the connection */
 };
@@ -73,8 +71,7 @@ struct resp_lifted {
     size_t len;
 };
 /* Takes the argument being read out of the parse, so that the caller can read it into a block of
- * its own: an argument of megabytes then never moves with the input buffer. Before the call,
- * resp_reader_wants tells how many bytes are still to come, line end included. The caller must cut
- * the bytes of the argument that have arrived from the input, so that the bytes after the argument
- * follow at `offset`. In the complete request this argument is empty. */
+ * its own: an argument of megabytes then need not move with the input buffer. The caller must cut
+ * the argument from the input, so that its line end follows at `offset`. In the complete request
+ * this argument is empty. */
 struct resp_lifted resp_reader_lift(struct resp_reader *reader);

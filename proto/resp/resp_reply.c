@@ -1,6 +1,6 @@
-/* resp_reply: a strict parser of replies. It rejects what neither Redis nor resp_write sends (lines
- * that do not end in CR LF, streamed strings and aggregates, integers with a plus sign), so that
- * tests notice errors of the writer. */
+/* resp_reply: a strict parser of replies. It rejects lines that do not end in CR LF, streamed
+ * strings and aggregates, and integers with a plus sign, so that tests notice errors of the
+ * writer. */
 #include "proto/resp/resp_reply.h"
 
 #include <math.h>
@@ -12,7 +12,6 @@
 
 enum { MAX_DEPTH = 128, FIRST_NODES = 16 };
 
-/* State of parsing one reply. */
 struct walk {
     const char *input;
     size_t len, at;
@@ -122,7 +121,6 @@ enum resp_reply_status resp_reply_parse(struct resp_reply *reply, const char *in
         struct resp_node node = { .type = types[found - bytes], .text = input + walk.at };
         if (node.type != REPLY_ATTRIBUTE) walk.missing[walk.depth]--;
 
-        /* The rest of the line after the type byte. */
         size_t left = len - walk.at;
         const char *end = memchr(node.text, '\r', left);
         if (end == NULL) return REPLY_PARTIAL;

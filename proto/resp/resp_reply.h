@@ -1,8 +1,7 @@
 /* resp_reply: the nodes of a reply, and a parser of RESP2 and RESP3 replies into nodes.
  *
  * Scripts and the module receive replies as nodes (the sink of resp_write.h). The parser serves
- * tests, tools, and resp_splice: a reply that was written as text before it goes to a sink. Texts
- * in nodes are borrowed from the input. */
+ * tests, tools, and resp_splice, which passes a reply that was written as text to a sink. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,5 +1,4 @@
-/* resp_write: writes replies by the rules in resp_write.h. Short replies are formatted in place at
- * the end of the outbuf; only payloads are copied. */
+/* resp_write: see resp_write.h. Short replies are formatted in place at the end of the outbuf. */
 #include "proto/resp/resp_write.h"
 
 #include <string.h>
@@ -31,8 +30,8 @@ static void put_number(struct resp_writer *w, enum resp_reply_type type, int64_t
 
 /* ---- to an outbuf ---- */
 
-/* Returns true if the writer must append nothing. Beyond the limit a reply is cut off in the
- * middle, which is harmless: the owner of the output then closes the connection. */
+/* Returns true if the writer must append nothing. The limit can cut a reply off in the middle: the
+ * owner of the output then closes the connection or discards the reply. */
 static bool is_silent(const struct resp_writer *w)
 {
     return w->mute || (w->limit != 0 && w->out->len > w->limit);
@@ -75,7 +74,6 @@ static void append_line(struct resp_writer *w, char type, const char *text, size
     outbuf_append(w->out, line_end, sizeof(line_end));
 }
 
-/* Appends a complete short line, for the most frequent replies. */
 static inline void append_ready(struct resp_writer *w, const char *line, size_t len)
 {
     if (is_silent(w)) return;

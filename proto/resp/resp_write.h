@@ -1,7 +1,7 @@
-/* resp_write: writes replies by their meaning. Only this file distinguishes RESP2 from RESP3;
- * commands need not. Every function appends to an outbuf, unless the writer is mute or over its
- * limit, or passes the reply to a sink; none fails. A function that begins an aggregate announces
- * the number of elements; the caller must then write exactly that many. */
+/* resp_write: writes replies by their meaning, so that commands need not distinguish RESP2 from
+ * RESP3. A reply goes to a sink if there is one, otherwise to an outbuf, unless the writer is mute
+ * or over its limit; no function fails. A function that begins an aggregate announces the number of
+ * elements; the caller must then write exactly that many. */
 #pragma once
 
 #include <stdint.h>
@@ -25,8 +25,7 @@ struct resp_writer {
     size_t limit;           /* append nothing while `out` holds more bytes; 0 for no limit */
 };
 
-/* Returns true if the client can receive push messages between replies. That is so in RESP3; in
- * RESP2 a client must subscribe first, and then can run only a few commands. */
+/* Returns true if push messages may come between the client's replies, which RESP2 can't mark. */
 bool resp_has_push(const struct resp_writer *w);
 
 void resp_ok(struct resp_writer *w);                       /* +OK */
@@ -37,8 +36,8 @@ void resp_status_bytes(struct resp_writer *w, const char *text, size_t len);
 void resp_error(struct resp_writer *w, const char *line, size_t len);
 void resp_integer(struct resp_writer *w, int64_t value);
 void resp_bulk(struct resp_writer *w, const void *data, size_t len);
-/* Appends the bytes without a copy. release(owner) is called as outbuf_append_shared promises; with
- * a sink, before this function returns. */
+/* Appends the bytes without a copy. outbuf_append_shared says when release(owner) is called; with a
+ * sink, or if nothing is appended, it is called before this function returns. */
 void resp_bulk_shared(struct resp_writer *w, const void *data, size_t len,
                       void (*release)(void *owner), void *owner);
 void resp_bulk_text(struct resp_writer *w, const char *text); /* NUL-terminated */
