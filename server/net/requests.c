@@ -16,11 +16,11 @@ enum {
     BIG_READ = 256 * 1024,          /* bytes of a big argument per turn */
     SCRATCH = 256 * 1024,           /* bytes that a turn reads before it runs requests */
     REQUESTS_PER_TURN = 1024,       /* per connection */
-    ANON_PER_TURN = 16,             /* unauthenticated, whose requests do not share a window */
+    ANON_PER_TURN = 16,             /* the same before AUTH */
     MAX_LINE = 64 * 1024,           /* bytes of an inline request or a header line */
     MAX_BULK_ANON = 16 * 1024,      /* bytes of an argument before AUTH */
     KEPT_ARGS = 64,                 /* a longer argument list is freed after use, */
-    WINDOW_KEPT_ARGS = 1024,        /* and one of the window with more for each request */
+    WINDOW_KEPT_ARGS = 1024,        /* and so is the window's with more of them per request */
     OUTPUT_CHECK_BYTES = 64 * 1024, /* bytes of replies after which a turn checks the limits */
     TICK_USEC = 200, /* a longer time since the last reading makes the turn read the clock again */
     PAUSE_CHECK_MSEC = 60 * 1000, /* milliseconds between checks of a pause */
@@ -28,7 +28,6 @@ enum {
 
 TAILQ_HEAD(requests_list, requests);
 
-/* A complete request. */
 struct request {
     struct requests *from; /* NULL after the request was given back to the input */
     struct command_ref command;
@@ -69,7 +68,7 @@ struct all_requests {
     struct window window;
     struct suspended_turn *suspended; /* NULL unless turns run inside a request */
     uint64_t number;                  /* number of the running request */
-    int64_t usec; /* monotonic; read before a turn's first request and after slow ones */
+    int64_t usec;                     /* monotonic: the last reading of the clock */
 };
 
 static void enter(struct requests *requests, enum requests_state state)
@@ -240,8 +239,8 @@ static void check_input(struct requests *requests)
     limits_check_input(requests->limits, len);
 }
 
-/* Lists the connection, so that the requests in these bytes run at the end of the turn. `data` is
- * in the turn's buffer; NULL stands for the bytes in the connection's input. */
+/* Unless the session waits, lists the connection, so that the requests in these bytes run at the
+ * end of the turn. `data` is in the turn's buffer; NULL stands for the connection's input. */
 static void arrive(struct requests *requests, const char *data, size_t len)
 {
     if (!may_run(requests)) {
@@ -267,8 +266,8 @@ struct requests_room requests_room(struct requests *requests)
 {
     static const struct requests_room none = { ROOM_NONE, NULL, 0 };
     struct input *input = &requests->input;
-    /* Bytes that already wait to run come first. The socket stays readable, so the loop reports it
-     * again in a later turn. */
+    /* Bytes that already wait to run come first. The transport reports the rest of the input again
+     * in a later turn. */
     if (requests->state >= REQUESTS_TO_RUN) return none;
     struct all_requests *all = requests->all;
     size_t wants = resp_reader_wants(&requests->reader, input_len(input));
@@ -307,7 +306,7 @@ void requests_got(struct requests *requests, const struct requests_room *room, s
     struct input *input = &requests->input;
     switch (room->kind) {
     case ROOM_NONE: break;
-    case ROOM_BIG: /* nothing can run before that is complete */
+    case ROOM_BIG: /* no request of this connection can run before its line end arrives */
         input_big_added(input, len);
         check_input(requests);
         break;
@@ -316,7 +315,8 @@ void requests_got(struct requests *requests, const struct requests_room *room, s
         arrive(requests, NULL, 0);
         break;
     case ROOM_SHARED:
-        /* The buffer is emptied only when requests in it have run. */
+        /* Bytes of a waiting session can't stay in the turn's buffer: no requests of it run, after
+         * which the buffer would be emptied. */
         if (input_len(input) > 0 || requests->session->state == SESSION_WAITING) {
             keep(requests, room->data, len);
             arrive(requests, NULL, 0);
@@ -350,7 +350,6 @@ static const char *arrived_at(const struct requests *requests, size_t offset)
     return data + offset;
 }
 
-/* Adds the request that was just read to the window. */
 static void take_request(struct requests *requests)
 {
     struct all_requests *all = requests->all;
@@ -390,7 +389,6 @@ static void take_request(struct requests *requests)
     arrival->holds = limits_is_anon(requests->limits) || reader->args_unquoted;
 }
 
-/* Parses as many requests as fit into the window. */
 static void parse(struct requests *requests)
 {
     struct arrival *arrival = &requests->arrival;
@@ -461,8 +459,8 @@ static void finish_arrival(struct requests *requests)
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-/* Reads the clock: before the first request of a turn, and after a slow one. The requests between
- * share one reading, because a reading costs time. */
+/* Reads the clock, before the first request of a turn and again after TICK_USEC. The requests
+ * between share one reading, because a reading costs time. */
 static void tick(struct all_requests *all)
 {
     if (all->suspended == NULL) clock_tick(all->w.clock);
@@ -539,7 +537,6 @@ void all_requests_run(struct all_requests *all)
             if (all->window.count == WINDOW) break;
         }
 
-        /* Prefetch the keys of these requests together. */
         struct window *window = &all->window;
         for (unsigned i = 0; i < window->count; i++) {
             const struct request *request = &window->all[i];
@@ -606,8 +603,8 @@ struct session *all_requests_suspend(struct all_requests *all)
     struct suspended_turn *turn = mem_alloc(sizeof(*turn));
     int64_t usec = all->usec;
 
-    /* Remove the parsed requests of all other connections from the window. The bytes of these
-     * requests stay in the input of their connections, and are parsed again. */
+    /* Remove the parsed requests of all other connections from the window. finish_arrival puts
+     * their bytes into the connections' input, to be parsed again. */
     for (unsigned i = all->window.running; i < all->window.count; i++)
         if (all->window.all[i].from != requests) all->window.all[i].from = NULL;
     struct requests *other, *next;
@@ -666,7 +663,6 @@ int64_t requests_active_usec(const struct requests *requests)
     return requests->active_usec;
 }
 
-/* Returns the bytes in the turn's buffer whose requests have not finished. */
 static size_t bytes_being_run(const struct requests *requests)
 {
     const struct arrival *arrival = &requests->arrival;

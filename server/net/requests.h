@@ -6,10 +6,10 @@
  * run. Only requests that are incomplete or must wait are copied, into the connection's own input,
  * which an idle connection does not need.
  *
- * The requests of a turn run in windows: parse some requests of all connections, prefetch the keys
- * of these together, so that the waits for memory overlap (store/lookahead.h), and run the requests
- * in the order of their arrival. A request that can't run now stays in its connection's input, with
- * everything that came after it, and is parsed again later. */
+ * The requests of a turn run in windows: parse some requests, prefetch the keys of these together,
+ * so that the waits for memory overlap (store/lookahead.h), and run them. A request that can't run
+ * now stays in its connection's input, with everything that came after it, and is parsed again
+ * later. */
 #pragma once
 
 #include <sys/queue.h>
@@ -93,7 +93,6 @@ void requests_drop(struct requests *requests);
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
 
-/* Where to read the next bytes. */
 struct requests_room {
     enum { ROOM_NONE, ROOM_SHARED, ROOM_INPUT, ROOM_BIG } kind;
     char *data;
@@ -106,7 +105,7 @@ struct requests_room requests_room(struct requests *requests);
 /* Takes `len` bytes that were read into the room. Complete requests in them run at the end of the
  * turn if the session is serving; otherwise the bytes stay in the connection's input. */
 void requests_got(struct requests *requests, const struct requests_room *room, size_t len);
-/* Were the bytes just read the first that the connection has sent? */
+/* Has the connection run no command yet, and left no input? */
 bool requests_are_first(const struct requests *requests);
 /* Returns the next session for which the turn's buffer had no room and now has some, or NULL. */
 struct session *all_requests_next_to_read(struct all_requests *all);
@@ -126,7 +125,8 @@ void requests_wake(struct requests *requests);
 /* Ends a wait that net/ itself began (WAIT_PAUSE or WAIT_PENALTY), and schedules the requests in
  * the session's input for the next turn. */
 void requests_continue(struct requests *requests);
-/* If the pause is over, lets all paused sessions continue; otherwise arms the timer for its end. */
+/* If the pause is over, lets all paused sessions continue; otherwise arms a timer, unless something
+ * else reports the end. */
 void all_requests_check_pause(struct all_requests *all);
 /* No longer lists the session as paused: for the end of a wait that requests_owner.pause began. */
 void requests_forget_pause(struct requests *requests);
@@ -143,7 +143,7 @@ uint64_t all_requests_number(const struct all_requests *all);
 
 /* ---- time and memory ------------------------------------------------------------------------- */
 
-/* Sets the monotonic time that requests_touch notes. Each request that runs sets it as well. */
+/* Sets the monotonic time that requests_touch notes. all_requests_run sets it as well. */
 void all_requests_set_time(struct all_requests *all, int64_t usec);
 void requests_touch(struct requests *requests); /* the connection is active */
 int64_t requests_active_usec(const struct requests *requests);
