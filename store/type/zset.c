@@ -1,10 +1,8 @@
 /* zset: a small sorted set is packed in order (zset_packed); a large one is a table by the bytes of
- * its members and a tree by their scores. Each member is then one allocation, with a deadline if it
- * ever had one.
+ * its members and a tree by their scores. A member of a large set is one allocation.
  *
- * Every sorted set begins small. It becomes large when something does not fit, or when zset_expect
- * announces many members, and then stays large. The name of the encoding does not depend on the
- * form: it follows Redis' limits. */
+ * Every sorted set begins small. It becomes large when something does not fit, or by zset_expect,
+ * and then stays large. */
 #include "store/type/zset.h"
 
 #include "store/base/encoding_limits.h"
@@ -31,7 +29,6 @@ static struct ranked_member *zset_table_find(const struct zset_table *table, str
     return dict_find(&table->members, member);
 }
 
-/* Returns a member's deadline, or NEVER. O(1) */
 static msec zset_table_at(const struct zset_table *table, const struct ranked_member *m)
 {
     return ranked_has_expiry(m) ? deadlines_at(table->deadlines, ranked_deadline(m)) : NEVER;
@@ -62,7 +59,7 @@ static void member_free(struct zset_table *table, struct ranked_member *m)
     mem_free(m);
 }
 
-/* Sets the deadline of m, or removes it (NEVER); m may move in memory. O(log n) */
+/* m may move in memory. */
 static void zset_table_expire(struct zset_table *table, struct ranked_member *m, msec at)
 {
     if (zset_table_at(table, m) == at) return;
@@ -71,7 +68,7 @@ static void zset_table_expire(struct zset_table *table, struct ranked_member *m,
         deadlines_cancel(&table->deadlines, ranked_deadline(m));
         return;
     }
-    if (!ranked_has_expiry(m)) { /* reallocate it with room for a deadline */
+    if (!ranked_has_expiry(m)) {
         struct ranked_member *old = m;
         m = member_new(table, ranked_bytes(old), old->score, true);
         dict_moved(&table->members, old, m);
@@ -136,7 +133,6 @@ static struct packed enlarge_zset(struct zset *zset)
     return records;
 }
 
-/* Puts a member that does not fit a small set. */
 static void put_and_enlarge(struct zset *zset, struct bytes member, double score, msec at)
 {
     struct packed records = enlarge_zset(zset);
@@ -164,8 +160,7 @@ void zset_free(struct zset *zset)
 bool zset_free_some(struct zset *zset, size_t *work)
 {
     if (zset->is_large) {
-        /* The tree first, then the members one by one from the table. The agenda comes last:
-         * freeing it does not access members. */
+        /* The agenda comes last: freeing it does not access members. */
         struct zset_table *table = zset->table;
         for (; *work > 0 && ranked_take(&table->ranked) != NULL; --*work) {
         }
@@ -190,7 +185,6 @@ size_t zset_count(const struct zset *zset)
     return zset->is_large ? dict_count(&zset->table->members) : zset->packed.count;
 }
 
-/* Finds a member's score and deadline; either pointer may be NULL. */
 static inline bool lookup(const struct zset *zset, struct bytes member, double *score, msec *at)
 {
     if (!zset->is_large) {
@@ -353,8 +347,7 @@ static bool read_member(struct zset_iter *iter, const struct ranked_member *m, s
     return true;
 }
 
-/* Steps an iterator of a large set. Not inlined, so that zset_iter_next saves no registers for a
- * small one. */
+/* Not inlined, so that zset_iter_next saves no registers for a small set. */
 NOINLINE static bool large_next(struct zset_iter *iter, struct bytes *member, double *score)
 {
     return read_member(iter, ranked_iter_next(&iter->in), member, score);
@@ -365,7 +358,6 @@ NOINLINE static bool large_prev(struct zset_iter *iter, struct bytes *member, do
     return read_member(iter, ranked_iter_prev(&iter->in), member, score);
 }
 
-/* Reads the record at the iterator's rank. Returns false past either end. */
 static bool read_record(struct zset_iter *iter, struct bytes *member, double *score)
 {
     const struct packed *packed = &iter->zset->packed;

@@ -23,7 +23,7 @@ void zset_front_begin(struct packed *packed, const struct zset_front *front, uin
     char text[PACKED_MAX_TEXT + TAIL];
     uint64_t base = htole64((uint64_t)front->base);
     size_t len = front->prefix.len;
-    if (front->letters == ZSET_TEXT && len == 0 && front->base == 0) return; /* same as none */
+    if (front->letters == ZSET_TEXT && len == 0 && front->base == 0) return;
     if (len > 0) memcpy(text, front->prefix.data, len);
     memcpy(text + len, &base, sizeof(base));
     text[len + LETTERS_AT] = (char)front->letters;

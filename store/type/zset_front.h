@@ -3,12 +3,13 @@
  *
  *     bytes    content
  *     ...      prefix: begins each member, and is not repeated in the records
- *     8        base: an integer near all scores, little endian
+ *     8        base: an integer, little endian; scores are stored relative to it
  *     1        letters: how the rest of each member is stored
  *
- * A record stores its score as the distance from the base: times in milliseconds then take two or
- * three bytes instead of six. The rest of a member is stored as text, or in half a byte per
- * character if all members consist of decimal digits, or of an even number of hexadecimal ones.
+ * A record stores its score as the distance from the base: a time in milliseconds within two hours
+ * of the base takes at most three bytes instead of six. The rest of a member is stored as text, or
+ * in half a byte per character if in all members it consists of decimal digits, or of an even
+ * number of hexadecimal ones.
  *
  * Stored forms are ordered like the members themselves, so that members can be searched and
  * compared without being spelled: converted back to their text. For this order a decimal digit d is
@@ -50,11 +51,12 @@ struct zset_front zset_front_of(const struct packed *packed);
 void zset_front_begin(struct packed *packed, const struct zset_front *front, uint32_t cap);
 
 /* Finds the stored form of a member; it is a view of the member or of `text`. Returns false if the
- * front does not suit the member: another prefix, or other letters. */
+ * front does not suit the member. */
 bool zset_front_store(const struct zset_front *front, struct bytes member,
                       char text[ZSET_TEXT_SIZE], struct bytes *stored);
-/* Returns the longest prefix, perhaps the whole member, after which the rest of this member can be
- * stored with these letters. The result is a view of the member. */
+/* Returns the shortest prefix after which the member consists of digits of these letters only. For
+ * ZSET_TEXT, the prefix ends at the last character that is neither a letter nor a digit. The result
+ * is a view of the member. */
 struct bytes zset_front_prefix(struct bytes member, enum zset_letters letters);
 
 /* ---- spelling: inline, because each member in a reply needs it ---- */
@@ -62,8 +64,8 @@ struct bytes zset_front_prefix(struct bytes member, enum zset_letters letters);
 typedef unsigned char zset_half_bytes __attribute__((vector_size(16)));
 typedef uint64_t zset_words __attribute__((vector_size(16)));
 
-/* Spells eight stored bytes, of two digits each, as 16 characters. `letters` must not be ZSET_TEXT.
- * Compilers generate only a few instructions for it on x86-64 and on arm64. */
+/* Spells eight stored bytes, of two digits each, as 16 characters. `letters` must not be
+ * ZSET_TEXT. */
 static inline void zset_front_spell_eight(char *to, const char *from, enum zset_letters letters)
 {
     uint64_t eight;

@@ -15,7 +15,6 @@ struct score_text {
     uint32_t len;
 };
 
-/* Is the score an integer that is stored as one? */
 static bool is_whole(double score)
 {
     bool is_small = score >= -FIRST_TOO_LARGE && score < FIRST_TOO_LARGE;
@@ -85,7 +84,6 @@ struct probe {
     struct bytes member;
 };
 
-/* Is the record below the probe (or equal, if or_equal)? */
 static inline bool is_below(const struct packed_record *record, int64_t base,
                             const struct probe *probe)
 {
@@ -227,10 +225,10 @@ static bool suit_member(struct packed *packed, struct bytes member, msec at,
 }
 
 /* Keeps the base near the scores. When a list receives ever higher scores and drops the lowest, its
- * scores move away from the base and take more bytes. Once a new highest score is nearer to the
- * lowest one than to the base, it becomes the base. That is rare enough: no score below the old
- * base is left then, so all members have been replaced since the last change of the base. The old
- * base stays if the records, with the one to be inserted, would not fit. */
+ * scores move away from the base and take more bytes. A new score becomes the base once its
+ * distance from the lowest score takes fewer bytes than that from the base. This is rare, because
+ * all scores must then be above the old base. The old base stays if the records, with the one to be
+ * inserted, would not fit. */
 static void suit_base(struct packed *packed, struct bytes stored, double score, msec at)
 {
     struct packed made;
@@ -252,7 +250,6 @@ static void suit_base(struct packed *packed, struct bytes stored, double score, 
         packed_drop(&made);
 }
 
-/* Inserts a member in its stored form. */
 static bool insert(struct packed *packed, struct bytes stored, double score, msec at)
 {
     uint32_t offset;
