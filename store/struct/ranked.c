@@ -1,9 +1,10 @@
-/* ranked: a counted B+ tree. Each branch of an inner node stores the count of its subtree, and
- * exactly its first item.
+/* ranked: a counted B+ tree. Each branch of an inner node stores the count of its subtree, and its
+ * first item.
  *
- * A change first walks down once, reading only, and then writes along this path. If the leaf is
- * full, or has too few items to lose one, another walk comes first: it balances, splits or merges
- * each such node before it enters the node, so that nothing must be propagated upwards.
+ * A change walks down once, reading only, and then writes along this path. If the leaf is full, or
+ * has too few items to lose one, two more walks precede the writing. The first of them balances,
+ * splits or merges each such node before it enters the node, so that nothing must be propagated
+ * upwards.
  *
  * Invariants: all leaves have the same depth. An inner root has at least two branches. Other nodes
  * have at least ranked_node_min items; only on the right edge they may have fewer, but at least
@@ -23,7 +24,7 @@
 /* The target of a search: a (score, member) pair, or only one of the two. */
 struct probe {
     enum { BY_BOTH, BY_SCORE, BY_MEMBER } by;
-    bool or_equal;
+    bool or_equal; /* an item equal to the target is below it too */
     double score;
     struct bytes member;
 };
@@ -35,7 +36,7 @@ static struct probe probe_of(const struct ranked_member *m, bool or_equal)
 
 /* Returns how many keys of a leaf, or scores of an inner node, are below `number` (or equal, if
  * or_equal). Compares every eighth number, then the eight between two of them. No branch depends on
- * a number, and no load on another load. */
+ * a number. */
 __attribute__((always_inline)) static inline unsigned
 numbers_below(const struct ranked_node *node, bool is_leaf, double number, bool or_equal)
 {
@@ -76,7 +77,6 @@ NOINLINE static unsigned scores_below(const struct ranked_node *inner, double sc
                     : numbers_below(inner, false, score, false);
 }
 
-/* Is the member below the probe (or equal, if or_equal)? */
 static bool is_below(const struct ranked_member *m, const struct probe *probe)
 {
     if (probe->by != BY_MEMBER && m->score != probe->score) return m->score < probe->score;
@@ -85,7 +85,6 @@ static bool is_below(const struct ranked_member *m, const struct probe *probe)
     return order < 0 || (order == 0 && probe->or_equal);
 }
 
-/* Returns the number of items of the node below the probe (or equal, if or_equal). */
 static unsigned items_below(const struct ranked_node *node, const struct probe *probe)
 {
     unsigned low = 0, high = node->count;
@@ -113,14 +112,14 @@ static unsigned items_below(const struct ranked_node *node, const struct probe *
     return low;
 }
 
-/* Returns the branch of a member: the last one that does not begin after it. */
+/* Returns the last branch that begins below the probe, or the first branch. */
 static unsigned branch_for(const struct ranked_node *inner, const struct probe *probe)
 {
     unsigned below = items_below(inner, probe);
     return below > 0 ? below - 1 : 0;
 }
 
-/* Returns a child after prefetching all of it, because a search would wait for it line by line. */
+/* Prefetches the child that it returns, because a search would wait for it line by line. */
 static inline struct ranked_node *enter(const struct ranked_node *inner, unsigned i)
 {
     enum { LINE = 64 };
@@ -133,7 +132,6 @@ static inline struct ranked_node *enter(const struct ranked_node *inner, unsigne
     return child;
 }
 
-/* Returns a member's index in its leaf. */
 static unsigned index_of(const struct ranked_node *leaf, const struct ranked_member *m,
                          double score)
 {
@@ -287,8 +285,8 @@ static void make_room_on_path(struct ranked *ranked, const struct probe *probe)
         const struct ranked_node *child = ranked_node_child(node, i);
         if (child->count == ranked_node_max(child)) {
             unsigned roomy = ranked_node_merge_max(child);
-            /* On the right edge, where members are appended, the full child stays full and a new
-             * one follows it. */
+            /* On the right edge the child keeps all items but one, so that appending members leaves
+             * nodes nearly full. */
             if (edge && i + 1 == node->count)
                 ranked_node_split(&ranked->bytes, node, i, child->count - 1U);
             else if (i > 0 && ranked_node_child(node, i - 1)->count <= roomy)
@@ -315,8 +313,6 @@ static void refill_path(struct ranked *ranked, const struct probe *probe)
         unsigned i = branch_for(node, probe);
         const struct ranked_node *child = ranked_node_child(node, i);
         if (child->count <= ranked_node_min(child)) {
-            /* Merge the child with a neighbour, or move items from there if both together are too
-             * many for one node. */
             unsigned left = i + 1 < node->count ? i : i - 1;
             const struct ranked_node *one = ranked_node_child(node, left);
             const struct ranked_node *other = ranked_node_child(node, left + 1);
@@ -373,7 +369,6 @@ static void path_start(const struct ranked *ranked, struct path *path)
     path->at_end = false;
 }
 
-/* Descends to the next node. Prefetches a leaf, but does not read it. */
 static inline void path_descend(struct path *path, unsigned step)
 {
     struct ranked_node *inner = path->leaf;
@@ -397,8 +392,7 @@ static struct ranked_node *last_child(const struct ranked_node *inner)
 
 /* Descends to the last leaf without a search, for members that arrive in order: in a load, and
  * where scores are instants. Returns false if the probe does not belong behind the last member, or
- * if the member added before did not go there either. A tree that grows elsewhere thus only tests a
- * flag. */
+ * if the latest insertion was elsewhere. A tree that grows elsewhere thus only tests a flag. */
 static bool descend_to_end(const struct ranked *ranked, struct path *path)
 {
     if (!ranked->grows_at_end) return false;
@@ -416,7 +410,6 @@ static bool descend_to_end(const struct ranked *ranked, struct path *path)
     return true;
 }
 
-/* Resizes the leaf to hold `count` items. */
 static void leaf_fit(struct ranked *ranked, struct path *path, unsigned count)
 {
     path->leaf = ranked_node_fit(&ranked->bytes, path->leaf, count);
@@ -427,7 +420,6 @@ static void leaf_fit(struct ranked *ranked, struct path *path, unsigned count)
                               path->steps[path->length - 1].branch, path->leaf);
 }
 
-/* Updates the counts after the leaf has gained or lost an item. */
 static void path_add_to_counts(struct ranked *ranked, const struct path *path, int by)
 {
     for (unsigned i = 0; i < path->length; i++)
@@ -499,7 +491,7 @@ static bool leaf_is_at_minimum(const struct path *path)
     return path->length > 0 && path->leaf->count <= ranked_node_min(path->leaf);
 }
 
-/* Removes m from the leaf, which may lose an item. */
+/* Removes m from a leaf that can lose an item. */
 static void leaf_remove(struct ranked *ranked, struct path *path, const struct ranked_member *m)
 {
     unsigned i = index_of(path->leaf, m, m->score);
@@ -560,8 +552,8 @@ void ranked_move(struct ranked *ranked, struct ranked_member *m, double score)
         m->score = score;
         ranked_add(ranked, m);
     } else {
-        /* The path `in` stays valid, because leaf_remove changes only counts and first items of the
-         * nodes that both paths share. */
+        /* The path `in` stays valid: leaf_remove changes inner nodes in place, and reallocates no
+         * leaf but out.leaf. */
         leaf_remove(ranked, &out, m);
         m->score = score;
         leaf_insert(ranked, &in, m);

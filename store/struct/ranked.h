@@ -3,7 +3,7 @@
  *
  * A B+ tree whose inner nodes store the count of each subtree (an order-statistics tree, Cormen et
  * al.). Finding by score, by member or by rank, and finding the rank of a member, cost O(log n)
- * each. A range is a pair of ranks [from, to). */
+ * each. */
 #pragma once
 
 #include "store/base/bytes.h"
@@ -17,7 +17,7 @@ struct ranked {
     size_t count;
     size_t bytes;
     unsigned depth;
-    bool grows_at_end; /* the last added member is the highest: try the end first */
+    bool grows_at_end; /* the latest insertion was at the end: try there first */
 };
 
 void ranked_init(struct ranked *ranked);
@@ -25,7 +25,7 @@ void ranked_drop(struct ranked *ranked); /* frees the tree, not the members. O(n
 
 void ranked_add(struct ranked *ranked, struct ranked_member *m);    /* must be absent. O(log n) */
 void ranked_remove(struct ranked *ranked, struct ranked_member *m); /* must be in. O(log n) */
-/* Changes the score of a member of the tree. O(log n) */
+/* Changes the score of m, which is in the tree. O(log n) */
 void ranked_move(struct ranked *ranked, struct ranked_member *m, double score);
 /* Makes the tree point to `moved`, to which a member was copied from `old`. Call it before `old` is
  * freed, because the search may read it. O(log n) */
@@ -54,7 +54,7 @@ void ranked_iter_at(struct ranked_iter *iter, const struct ranked *ranked, size_
 struct ranked_member *ranked_iter_next(struct ranked_iter *iter); /* then moves forward */
 struct ranked_member *ranked_iter_prev(struct ranked_iter *iter); /* then moves back */
 
-/* Relocates the leaf that contains this rank, and the inner nodes that begin with this leaf. `move`
+/* Relocates the nodes that begin at this rank, and the members of the leaf that contains it. `move`
  * may copy a member to new memory and free the old one, and returns the member's address. Returns
  * the rank after the leaf, or 0 after the last leaf. O(log n) */
 size_t ranked_relocate(struct ranked *ranked, size_t rank, struct relocation *relocation,

@@ -16,8 +16,7 @@
  *     ...  the member's bytes
  *
  * Members are allocated in steps of four bytes (mem_alloc_tight), so a score need not be aligned to
- * eight. One layout for all, with a word of length and flags, would take two bytes more on
- * average. */
+ * eight. */
 #pragma once
 
 #include "store/base/bytes.h"
@@ -63,7 +62,6 @@ static inline struct bytes ranked_bytes(const struct ranked_member *m)
     return bytes_of(wide->data + sizeof(len), len);
 }
 
-/* Returns the bytes to allocate for a member. */
 static inline size_t ranked_size(size_t len, bool has_expiry)
 {
     if (len < RANKED_LONG && !has_expiry) {

@@ -14,7 +14,6 @@ void ranked_node_set_first(struct ranked_node *parent, unsigned i)
     ranked_node_set(parent, i, ranked_node_member(ranked_node_child(parent, i), 0));
 }
 
-/* Calculates the keys of n items. */
 static void leaf_set_keys(struct ranked_node *leaf, unsigned i, unsigned n)
 {
     for (unsigned at = i; at < i + n; at++)
@@ -28,7 +27,7 @@ void ranked_node_rebase(struct ranked_node *leaf)
     unsigned i = 0;
     while (i < leaf->count && !isfinite(ranked_node_member(leaf, i)->score))
         i++;
-    /* If this is the base already, the scores are too far apart for any base. */
+    /* If this is the base already, the keys would stay the same. */
     if (i == leaf->count || *ranked_node_base(leaf) == ranked_node_member(leaf, i)->score) return;
     *ranked_node_base(leaf) = ranked_node_member(leaf, i)->score;
     leaf->is_exact = true;

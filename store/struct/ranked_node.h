@@ -4,13 +4,12 @@
  * An item of an inner node is a branch: the first score and member of its subtree, the child, and
  * the number of members in the subtree. An item of a leaf is a member and a key of four bytes: its
  * score minus the leaf's base, rounded to a float. Each part of the items is an array of its own,
- * so that a search reads only scores or keys. A node has room for only a few more items than it
- * contains.
+ * so that a search reads mainly scores or keys.
  *
  * Subtracting and rounding keep the order of scores, but different scores may have equal keys. A
  * search then compares the members themselves, which costs cache misses, so ranked.c chooses
  * another base. In an exact leaf, base plus key is the score of each member, so equal keys mean
- * equal scores. Integers within 2^24 of one another, for example, make a leaf exact. */
+ * equal scores. Integers within 2^24 of the base, for example, have exact keys. */
 #pragma once
 
 #include "store/base/pointer48.h"
@@ -65,7 +64,6 @@ static inline size_t ranked_node_size(unsigned height, unsigned cap)
 
 /* ---- items ---------------------------------------------------------------------------------- */
 
-/* Returns the base of a leaf. */
 static inline double *ranked_node_base(const struct ranked_node *leaf)
 {
     return (double *)(uintptr_t)leaf->numbers;
@@ -86,8 +84,6 @@ static inline struct pointer48 *ranked_node_members(const struct ranked_node *no
                              : (struct pointer48 *)(uintptr_t)(node->numbers + node->cap);
 }
 
-/* Return the scores and the counts of an inner node; a count is the number of members in a
- * subtree. */
 static inline double *ranked_node_scores(const struct ranked_node *inner)
 {
     return (double *)(uintptr_t)inner->numbers;
@@ -124,7 +120,6 @@ static inline void ranked_node_set_key(struct ranked_node *leaf, unsigned i, dou
     leaf->is_exact &= ranked_node_score(leaf, key) == score;
 }
 
-/* Sets the score or key, and the member. */
 static inline void ranked_node_set(struct ranked_node *node, unsigned i,
                                    const struct ranked_member *m)
 {
@@ -141,8 +136,8 @@ static inline void ranked_node_set_child(struct ranked_node *inner, unsigned i,
     pointer48_store(&ranked_node_children(inner)[i], child);
 }
 
-/* Chooses the base of a leaf so that its keys are most exact near its first score, and computes all
- * keys. Reads all members. */
+/* Makes the first finite score of a leaf its base, and computes all keys, which reads all
+ * members. */
 void ranked_node_rebase(struct ranked_node *leaf);
 
 /* Copies the first item of child i into its branch. */
