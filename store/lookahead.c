@@ -40,9 +40,9 @@ void lookahead(struct prefetch *all, unsigned count)
         if (one->entry == NULL || one->count < 2) continue;
         one->table = object_hint(&one->entry->object);
         if (one->table == NULL || dict_count(one->table) < LARGE_TABLE) continue;
-        /* Guess which argument is the member. With one argument after the key, it is that one. With
-         * more, a command on a sorted set has a score before the member, and a push to a dehydrator
-         * may have its ID anywhere. All other commands have the member behind the key. */
+        /* Guess that the member is the argument after the key. But if there are more arguments, a
+         * command on a sorted set has a score before the member, and a push to a dehydrator may
+         * have its ID anywhere. */
         enum type type = one->entry->object.type;
         if (type == TYPE_DEHYDRATOR && one->count > 2) continue;
         bool behind_score = type == TYPE_ZSET && one->count > 2;

@@ -226,7 +226,6 @@ static void raise(msec *since, msec at)
     if (at > *since) *since = at;
 }
 
-/* Notes that this record, unless it is blank, is not kept. */
 static void note_lost(struct trail *trail, const struct trail_record *record)
 {
     if (record->hash == 0 || what_of(record) == TRAIL_NONE) return;
@@ -243,9 +242,8 @@ static void push(struct trail *trail, const struct trail_record *record)
     *oldest = *record;
 }
 
-/* Adds a record that is not an end. In a full ring it replaces the oldest record of the same name
- * if there are three, and otherwise the oldest record that is not an end; if all are ends, it is
- * dropped. Keys whose deadlines change all the time thus never push out how other keys ended. */
+/* Adds a record that is not an end (trail.h says what it replaces in a full ring). Keys whose
+ * deadlines change all the time thus do not push out how other keys ended. */
 static void push_weak(struct trail *trail, const struct trail_record *record)
 {
     enum { OWN = 3, NOT_FOUND = TRAIL_RING };
@@ -302,8 +300,6 @@ static uint64_t setter_of(const struct trail *trail, const struct trail_record *
     return is_known ? slot->setter : 0;
 }
 
-/* Returns true if both records have the same setter. Connections with one name and one user, such
- * as those of a pool, are one setter. */
 static bool is_same_setter(const struct trail *trail, const struct trail_record *a,
                            const struct trail_record *b)
 {
@@ -314,7 +310,6 @@ static bool is_same_setter(const struct trail *trail, const struct trail_record 
     return setter != 0 && setter == setter_of(trail, b);
 }
 
-/* Puts a record that a deadline was set in the place of `last`. */
 static inline void replace(struct trail *trail, struct trail_record *last,
                            const struct trail_record *record)
 {
@@ -364,7 +359,7 @@ void trail_add(struct trail *trail, uint64_t hash, const struct trail_event *eve
         trail_is_end(event->what) ? push : push_weak;
     if (last->hash == hash) {
         if (what_of(last) == TRAIL_SET) add(trail, last);
-        /* The next deadline comes after none. */
+        /* The next trail_set looks up NEVER as the deadline before. */
         struct trail_event none = { .at = event->at, .deadline = NEVER };
         *last = pack(hash, &none);
     }
@@ -385,7 +380,7 @@ void trail_add_again(struct trail *trail, uint64_t hash, const struct trail_even
         push_weak(trail, &record);
 }
 
-/* Returns the next record about the same database that says the same, or 0. */
+/* Returns the next record of the same kind about the same database, or 0. */
 static uint32_t next_of_kind(const struct trail *trail, uint32_t i)
 {
     const struct trail_whole *whole = &trail->wholes[i];
@@ -395,8 +390,8 @@ static uint32_t next_of_kind(const struct trail *trail, uint32_t i)
     return 0;
 }
 
-/* Adds a record. If there are too many, drops the oldest that has a successor of its kind. The last
- * record of each database and kind thus stays as long as there is room for those. */
+/* If there are too many, drops the oldest record that has a successor of its kind, or else the
+ * oldest. */
 void trail_add_whole(struct trail *trail, unsigned db, const struct trail_event *event)
 {
     struct trail_whole *wholes = trail->wholes;
@@ -477,7 +472,7 @@ enum trail_what trail_end_of(const struct trail *trail, uint64_t hash, unsigned 
     size_t ring = ring_of(trail, hash);
     uint8_t head = trail->heads[ring];
     const struct trail_record *newest = last_of(trail, hash);
-    /* A deadline in `last` was set after everything in the ring. */
+    /* A deadline in `last` was set after all ends of the name in the ring. */
     bool is_last = newest->hash == hash && what_of(newest) == TRAIL_SET;
     if (!is_last) newest = NULL;
     for (unsigned i = 1; i <= TRAIL_RING && newest == NULL; i++) {

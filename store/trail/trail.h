@@ -14,12 +14,12 @@
  *
  * There are two tables of records, each divided by hash:
  *
- *     last     one record for each hash value: who set the deadline that the name has now.
- *              A refresh by the same setter overwrites it. The same setter means the same
- *              command of clients with one name and user, the same option of a policy, or the
- *              master. A name whose slot another name takes loses its record.
- *     rings    eight records each: everything else. A record that leaves `last`, because
- *              somebody else set the deadline or it ended, is copied here.
+ *     last     one record for each slot: who set the deadline that the name has now. A refresh
+ *              by the same setter overwrites it. The same setter means the same command of
+ *              clients with one name and user, the same option of a policy, or the master. A
+ *              name whose slot another name takes loses its record.
+ *     rings    eight records each: everything else. A record of `last` moves here when another
+ *              setter sets the deadline, or when the deadline ends.
  *
  * What a new record overwrites in a full ring:
  *
@@ -82,7 +82,7 @@ static inline bool trail_is_end(enum trail_what what)
     return what >= TRAIL_EXPIRED && what <= TRAIL_FLUSHED;
 }
 
-/* Is it the end of a key whose time was over, with its own deadline or with its last member? */
+/* Did the name expire, by its own deadline or together with its last member? */
 static inline bool trail_is_expiry(enum trail_what what, uint64_t extra)
 {
     return what == TRAIL_EXPIRED || (what == TRAIL_EMPTIED && extra != 0);
@@ -103,7 +103,7 @@ struct trail_event {
     enum trail_by by;
     unsigned option; /* TRAIL_BY_POLICY: number of the option + 1 */
     msec at;
-    msec deadline; /* after TRAIL_SET, before all others; NEVER for none */
+    msec deadline; /* TRAIL_SET: the new one; otherwise the one until then; NEVER for none */
     msec before;   /* TRAIL_SET, not by a policy: the deadline before, NEVER or TRAIL_UNKNOWN */
     uint64_t extra;
     uint16_t author;
@@ -152,7 +152,8 @@ struct trail {
     size_t wanted; /* what trail_new was asked for */
 };
 
-/* Allocates at most `bytes`, and at least TRAIL_MIN_BYTES. Returns NULL if memory runs out. */
+/* Allocates at most `bytes`, which must be TRAIL_MIN_BYTES or more. Returns NULL if memory runs
+ * out. */
 struct trail *trail_new(size_t bytes, msec now);
 void trail_free(struct trail *trail); /* may be NULL. Clears the authors of all sessions */
 
@@ -171,17 +172,17 @@ static inline uint64_t trail_extra(uint64_t hash)
     return hash >> 16;
 }
 
-/* Adds an author, sets *owner to its number and returns that. Longer texts are cut. When another
- * author needs the slot, *owner becomes 0; trail_leave releases *owner, and must come before it
- * ceases to exist. */
+/* Adds an author, sets *owner to its number and returns that. Keeps the address `owner`, and sets
+ * *owner to 0 when another author takes the slot; call trail_leave before *owner ceases to exist.
+ */
 uint16_t trail_add_author(struct trail *trail, uint16_t *owner, uint64_t id, struct bytes name,
                           struct bytes user, msec now);
 void trail_leave(struct trail *trail, uint16_t *owner);
-/* Returns the author of an event, or NULL if that is no longer known. */
+/* Returns the author of an event, or NULL if the trail does not know it. */
 const struct trail_author *trail_author(const struct trail *trail, const struct trail_event *event);
 
-/* Records that a deadline was set. If the event's deadline before is TRAIL_UNKNOWN, looks it up in
- * the trail. O(1) */
+/* Records that a deadline was set. If event->before is TRAIL_UNKNOWN, looks it up in the trail.
+ * O(1) */
 void trail_set(struct trail *trail, uint64_t hash, unsigned db, const struct trail_event *event);
 /* As trail_set for a command, but faster. `by` is the author, which must not be 0, in the high
  * half, and the command in the low half. O(1) */
@@ -189,8 +190,8 @@ void trail_set_by(struct trail *trail, uint64_t hash, unsigned db, msec now, mse
 /* Records anything else about one name. O(1) */
 void trail_add(struct trail *trail, uint64_t hash, const struct trail_event *event);
 /* Records an event that leaves the name and its deadline unchanged. If the newest record of the
- * ring is the same event at an earlier instant, replaces it, so that repeated trims of a stream
- * keep one record. O(1) */
+ * ring is of the same event, replaces it, so that repeated trims of a stream keep one record. O(1)
+ */
 void trail_add_again(struct trail *trail, uint64_t hash, const struct trail_event *event);
 /* Records a change of all keys of a database, or of TRAIL_ALL_DATABASES. O(1) */
 void trail_add_whole(struct trail *trail, unsigned db, const struct trail_event *event);
