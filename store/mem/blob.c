@@ -1,11 +1,11 @@
 /* blob: finds big blobs by their address in a hash table with chains. A fixed number of buckets is
- * enough, because a gigabyte of memory can hold at most a thousand big blobs. */
+ * enough, because a gigabyte of memory holds only about a thousand big blobs. */
 #include "store/mem/blob.h"
 
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 
-enum { BUCKETS = 1024 }; /* chains stay short up to some ten gigabytes */
+enum { BUCKETS = 1024 };
 
 struct big {
     struct big *next;

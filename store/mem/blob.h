@@ -32,4 +32,4 @@ static inline struct bytes blob_view(const struct blob *blob)
 /* Adds an owner to a big blob and returns it, if `content` is the whole content of one; otherwise
  * returns NULL. O(1) */
 struct blob *blob_share(struct bytes content);
-bool blob_is_shared(const struct blob *blob); /* it has more than one owner */
+bool blob_is_shared(const struct blob *blob);

@@ -14,7 +14,7 @@ void buffer_drop(struct buffer *buffer);
 /* Empties it; frees the memory if it is more than 1 MiB. */
 void buffer_clear(struct buffer *buffer);
 
-/* The process exits if there is no memory. */
+/* The process aborts if there is no memory. */
 void buffer_append(struct buffer *buffer, const void *data, size_t len);
 
 /* As buffer_append, for sizes that a file or a client chooses: if memory runs out, returns false

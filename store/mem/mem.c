@@ -152,7 +152,6 @@ static void *pooled_new(size_t size)
     return p == NULL ? NULL : count_in(p, pool_block_size(p));
 }
 
-/* NULL: no memory. */
 static void *block_new(size_t size)
 {
     if (foreign.resize == NULL) {
@@ -205,7 +204,6 @@ bool mem_release_reserve(size_t wanted)
     return true;
 }
 
-/* As block_resize, but releases the reserve if needed. */
 static void *block_need(void *old, size_t size)
 {
     void *p = block_resize(old, size);
@@ -312,7 +310,6 @@ void mem_keep_reserve(bool on)
     mem_is_short();
 }
 
-/* The reserve counts as restored when half of it could be allocated. */
 bool mem_is_short(void)
 {
     if (!keeps_reserve) return false;

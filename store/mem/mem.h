@@ -2,13 +2,13 @@
  *
  * Single-threaded: helper threads must not call it. Their data comes from shared.h or, for the
  * journal's manifest, from malloc directly. Blocks of up to 1 KiB, and powers of two up to 32 KiB,
- * come from the pool (pool.h says what that gains), except after mem_use, and in builds with a
- * sanitizer that watches malloc or with -DNO_POOL.
+ * come from the pool (pool.h says what that gains), except after mem_use, if the pool finds no
+ * addresses, and in builds with a sanitizer that watches malloc or with -DNO_POOL.
  *
  * Folder store/mem: memory. Start with mem.h, then blob.h. Read pool.h when memory or speed is the
  * question.
  *
- *     mem         counts bytes; can fail for tests; in the module uses the engine's allocator
+ *     mem         counts bytes; can fail for tests; in the module uses the host's allocator
  *     pool        serves small blocks from slabs
  *     slabs       the slabs, in huge pages
  *     relocate    moves blocks between slabs during defragmentation
@@ -56,7 +56,7 @@ void mem_keep_reserve(bool on);
 /* Releases the reserve. For code that calls malloc itself, needs `wanted` bytes and found no
  * memory. Returns false if there was no reserve to release. */
 bool mem_release_reserve(size_t wanted);
-/* Is memory short? If so, first tries to allocate the reserve again; otherwise O(1). */
+/* Is memory short? First tries to allocate what is missing of the reserve. */
 bool mem_is_short(void);
 
 /* Ends the process as a failed mem_alloc does, for callers that can't continue without memory. */
@@ -69,9 +69,8 @@ size_t mem_used(void);          /* including shared.h */
  *
  * After scattered frees, memory lies unused between small blocks. To return it to the system, walk
  * over all blocks, copy each one for which mem_sparse() is true into a new block, and free the old
- * one. Repeat until a walk moves nothing. This terminates, and leaves less than 64 KiB unused per
- * size class and a few MiB in total. mem_sparse() is O(1), except that once per 2 MiB it looks at
- * 32 slabs. */
+ * one. Repeat until a walk moves nothing. This terminates, and leaves about 64 KiB unused per size
+ * class. mem_sparse() is O(1), except that once per 2 MiB it looks at 32 slabs. */
 bool mem_sparse(const void *p);
 /* Returns a new block with the size and alignment of p, or NULL if the pool has run out of
  * slabs. */
@@ -98,9 +97,8 @@ struct mem_allocators {
 };
 struct mem_allocators mem_allocators(void);
 void mem_purge(void); /* asks the allocator to return unused memory to the system */
-/* Starts a thread of the allocator that returns unused memory, so that no free() waits for the
- * system. fork() does not copy this thread. Call this in the process that serves, after it has
- * become a daemon; children that write snapshots need no such thread. */
+/* Starts a thread of the allocator that returns unused memory, so that free() need not wait for the
+ * system. Call this after the process has become a daemon, because fork() does not copy threads. */
 void mem_purge_in_background(void);
 /* Writes the allocator's own report in pieces. */
 void mem_describe(void (*write)(void *ctx, const char *text), void *ctx);

@@ -96,7 +96,6 @@ static bool add_chunk(struct outbuf *out, size_t size)
  * output is lost. */
 static bool add_chunk_for(struct outbuf *out, size_t cap)
 {
-    /* Chunks double in size. */
     size_t size = MIN_CHUNK;
     if (out->last != NULL && !is_shared(out->last)) size = 2 * mem_size(out->last);
     if (size > MAX_CHUNK) size = MAX_CHUNK;

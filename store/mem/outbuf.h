@@ -1,8 +1,8 @@
 /* outbuf: bytes to be written, as a chain of chunks. It knows neither sockets nor the protocol.
- * Bytes never move once they are appended: one growing block would have to be copied each time it
- * doubles, which stalls the server for large replies. Chunks grow from 1 KiB to 64 KiB; an append
- * of more than 16 KiB that does not fit into the last chunk gets one of its own size. An empty
- * outbuf owns no memory, except between a reserve and its commit. */
+ * Growing does not move bytes: one growing block would have to be copied each time it doubles,
+ * which stalls the server for large replies. Chunks grow from 1 KiB to 64 KiB; if more than 16 KiB
+ * of an append do not fit into the last chunk, they get a chunk of their own size. An empty outbuf
+ * owns no memory, except between a reserve and its commit. */
 #pragma once
 
 #include <stdbool.h>

@@ -128,7 +128,6 @@ static void slab_put(struct slab *slab, unsigned state)
     if (recycled && !slab->recycles) flush_recent(slab->class);
 }
 
-/* Gives back a slab that has become empty. */
 static void slab_dissolve(struct slab *slab)
 {
     slab_put(slab, NOWHERE);
@@ -164,12 +163,12 @@ static bool next_slab(struct pool_class *class)
     retire_current(class);
     struct slab *slab;
     if (class->rings.filled != 0) {
-        /* Use a leaving slab again before taking a new one. */
+        /* Prefer the fullest slab, and a leaving one to a new one. */
         uint64_t bins = class->rings.filled & ((UINT64_C(1) << LEAVING) - 1);
         unsigned state = bins != 0 ? 63 - (unsigned)__builtin_clzll(bins) : LEAVING;
         slab = slab_at(class->rings.first[state]);
     } else {
-        /* Use a step that is being emptied again, before a new one is mapped. */
+        /* Stop emptying a step before a new one is mapped. */
         struct slab_set back;
         bool stay = slabs_stay(&back);
         for (unsigned i = 0; stay && i < STEP_SLABS; i++) {
@@ -208,7 +207,7 @@ void *pool_alloc_slab(size_t number)
     if (slab->free != 0) {
         uint16_t *block = block_at(class, slab->free);
         slab->free = *block;
-        /* Another free block is not in the cache: prefetch it for the next call. */
+        /* Prefetch the block that the next call returns; it may not be in the cache. */
         __builtin_prefetch(block_at(class, slab->free), 1);
         return block;
     }
@@ -312,7 +311,6 @@ static void check_state(uint32_t number, const struct slab *slab)
     ensure(next->state == slab->state && next->class == slab->class, "slab %u", number);
 }
 
-/* Counts over the slabs of a class. */
 struct tally {
     size_t blocks, leaving, staying;
 };
@@ -330,7 +328,6 @@ void pool_check(void)
         leaving += slab->state == LEAVING;
         if (slab->state == NOWHERE) continue;
 
-        /* The list of free blocks. */
         const char *memory =
             (const char *)slab_range.base + (size_t)number * SLAB_BYTES - POOL_WORD;
         unsigned count = 0, never = slab->blocks - slab->fresh / (unsigned)slab->words;

@@ -36,7 +36,7 @@ struct slab {
     uint16_t free;   /* first of the list of freed blocks, linked through their first bytes */
     uint16_t fresh;  /* blocks after this position were never used */
     uint16_t used;   /* blocks in use, counting recent ones */
-    uint16_t floor;  /* a free that finds at most this many used changes the slab's state */
+    uint16_t floor;  /* a free that finds at most this many used may change the slab's state */
     uint16_t blocks; /* number of blocks, used or not */
     char unused[RING_ROW - sizeof(struct ring_link) - 8 * sizeof(uint16_t)];
 };
@@ -106,8 +106,7 @@ static inline void pool_free(void *block)
 
 /* Returns true if copying the block into a new one and freeing the old one would save memory. If
  * so, its slab allocates no new block until all its blocks have moved, unless the class needs more
- * slabs. Moving all such blocks, again and again, terminates; then every slab that can be emptied
- * is empty. O(1), except once per 2 MiB, when all slabs of a step are marked. */
+ * slabs. O(1), except once per 2 MiB, when all slabs of a step are marked. */
 bool pool_sparse(const void *block);
 
 size_t pool_used(void);      /* bytes in blocks */

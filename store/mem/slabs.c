@@ -4,11 +4,12 @@
  * count as memory: under RLIMIT_AS, strict overcommit, qemu-user and valgrind. Instead the range
  * begins where a large part of the address space is free, and more steps are mapped right after the
  * existing ones. mmap waits while another thread touches a page for the first time, so it is called
- * seldom: it maps up to half as many steps as exist, at most 32 MiB. The range ends at the first
- * address that another mapping uses.
+ * seldom: each call maps up to half as many steps as exist, at most 32 MiB. The range ends at the
+ * first address that another mapping uses.
  *
- * Invariants: a step is in the ring of its state; a taken slab has memory; `partial` is the number
- * of steps in the rings 1 to 31, and `unused` the number of free slabs in these steps. */
+ * Invariants: a step that is not FULL is in the ring of its state; a taken slab has memory;
+ * `partial` is the number of steps in the rings 1 to 31, and `unused` the number of free slabs in
+ * these steps. */
 #include "store/mem/slabs.h"
 
 #include <errno.h>
@@ -103,7 +104,8 @@ static size_t round_up(size_t n, size_t unit)
     return (n + unit - 1) / unit * unit;
 }
 
-/* If it can't and `ends` is true, the range ends before the other mapping. */
+/* Maps the table up to `wanted` bytes. If another mapping is in the way and `ends` is true, the
+ * table can't grow any more. */
 static bool table_reach(struct table *table, size_t wanted, bool ends)
 {
     if (wanted <= table->ready) return true;
@@ -266,7 +268,7 @@ static void step_release(struct step *step)
 
 uint32_t slabs_take(void)
 {
-    /* The rings 0 to 31 have memory. The fullest steps come first, so that others become empty. */
+    /* Steps in the rings 0 to 31 have memory. Use the fullest, so that others become empty. */
     uint64_t rings = all.rings.filled & UINT32_MAX;
     if (rings == 0 && !ring_filled(&all.rings, CLEAN)) {
         uint32_t number = all.entered;
