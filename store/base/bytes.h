@@ -1,5 +1,5 @@
 /* bytes: a borrowed view of a byte string, with its order, equality and glob patterns. The bytes
- * may include NULs, and no NUL follows them. */
+ * may include NULs, and need not end with one. */
 #pragma once
 
 #include <stdbool.h>

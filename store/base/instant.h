@@ -33,7 +33,7 @@ static inline bool instant_ok(msec at)
     return at >= INSTANT_MIN && at <= INSTANT_MAX;
 }
 
-/* For keys and members: alive at the deadline, expired one millisecond later, as in Redis. */
+/* For keys and members. */
 static inline bool instant_expired(msec at, msec now)
 {
     return now > at;
@@ -76,7 +76,7 @@ static inline msec due_at_deadline(struct due_at due)
     return due.at == NEVER ? NEVER : due.at - 1;
 }
 
-/* For an element of a dehydrator, which is due at its deadline, and not a millisecond later. */
+/* Returns the first instant at which an element of a dehydrator with this deadline is due. */
 static inline struct due_at due_at_instant(msec at)
 {
     return (struct due_at){ at };
@@ -102,7 +102,7 @@ static inline bool due_at_is_never(struct due_at due)
     return due.at == NEVER;
 }
 
-/* For elements of dehydrators: due at the deadline. */
+/* For elements of dehydrators. */
 static inline bool instant_due(msec at, msec now)
 {
     return at <= now;

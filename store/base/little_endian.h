@@ -5,7 +5,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Returns the unsigned integer of `size` bytes at `at`. */
 static inline uint64_t little_unsigned(const unsigned char *at, size_t size)
 {
     uint64_t value = 0;
@@ -28,7 +27,7 @@ static inline void little_put(unsigned char *to, size_t size, uint64_t value)
         to[i] = (unsigned char)value;
 }
 
-/* For the numbers in headers of files, which are read and written as char. */
+/* For layouts that are read and written as char. */
 static inline void put_u32(char *to, uint32_t value)
 {
     little_put((unsigned char *)to, sizeof(value), value);

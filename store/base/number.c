@@ -231,9 +231,8 @@ static bool parse_short_decimal(const char *text, size_t len, double *value)
     return true;
 }
 
-/* Copies the text, because strtod needs a NUL after it. Refuses what Redis refuses: text after the
- * number, NaN, overflow and underflow. DIFFERS: Redis accepts a double of any length, with digits
- * that change nothing. (doc/differs.md) */
+/* DIFFERS: Redis accepts a double of any length, with digits that change nothing.
+ * (doc/differs.md) */
 bool number_parse_double(const char *text, size_t len, double *value)
 {
     if (parse_short_decimal(text, len, value)) return true;

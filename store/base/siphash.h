@@ -27,7 +27,7 @@ void siphash_128(const uint8_t key[16], const void *data, size_t len, uint64_t *
  * siphash(data, len).
  *
  * The memo is global, although it belongs to a request: dict.c, which hashes keys and members,
- * knows neither the call nor the transaction. Passing hashes there would add a parameter to each of
- * about 50 functions that find a key or a member by name, to save two comparisons for each hash. */
+ * knows neither the call nor the transaction. Passing hashes there would add a parameter to every
+ * function that finds a key or a member by name, to save two comparisons for each hash. */
 void siphash_remember(const void *data, size_t len, uint64_t hash);
 void siphash_forget(void);
