@@ -48,7 +48,7 @@ static enum arg_taken take_zadd_option(struct call *call, int *i, struct zadd *h
     return how->has_expiry ? arg_member_life(call, i, &how->life) : ARG_OTHER;
 }
 
-/* Does the argument begin with a digit or a minus? Nearly all scores do, and no option does. */
+/* Nearly all scores begin with a digit or a minus, and no option does. */
 static bool is_surely_score(const struct call *call, int i)
 {
     struct bytes arg = i < call->argc ? call->argv[i] : LIT("");
@@ -88,8 +88,8 @@ static bool parse_zadd(struct call *call, struct zadd *how)
     return !how->has_expiry || how->life.is_given || fail(call, ERR_NO_DEADLINE);
 }
 
-/* Puts the members with their scores, and replies. If the given deadline has passed, each member is
- * removed again at once: a new one does not count as added, and an existing one counts as moved. */
+/* If the given deadline has passed, a member that receives it is removed again at once: a new one
+ * does not count as added, and an existing one counts as moved. */
 static void zadd_scored(struct call *call, const struct zadd *how, double *scores)
 {
     for (int i = 0; i < how->pairs; i++) {
@@ -130,7 +130,7 @@ static void zadd_scored(struct call *call, const struct zadd *how, double *score
         resp_double(call->out, score);
 }
 
-/* ZINCRBY is ZADD INCR. As in Redis, it also accepts the options of ZADD. */
+/* ZINCRBY is ZADD INCR. */
 static void cmd_zadd(struct call *call)
 {
     int variant = call_variant(call);
@@ -187,7 +187,7 @@ static void cmd_zmscore(struct call *call)
         reply_score(call, entry, call->argv[i]);
 }
 
-/* ZRANK and ZREVRANK: "key member [WITHSCORE]". */
+/* ZRANK and ZREVRANK. */
 static void reply_rank(struct call *call)
 {
     bool from_the_end = call_variant(call);

@@ -50,7 +50,6 @@ enum aggregate { AGGREGATE_SUM, AGGREGATE_MIN, AGGREGATE_MAX };
 enum operation { UNION, INTER, DIFF };
 enum { CARD = DIFF + 1 }; /* variant of the row of ZINTERCARD; the others are operations */
 
-/* The operation with its sources and options. */
 struct algebra {
     enum operation operation;
     bool is_stored;  /* the result is stored at argument 1 */
@@ -62,7 +61,6 @@ struct algebra {
     size_t count;
 };
 
-/* Finds the score of a member. O(1) */
 static bool find_score(const struct source *source, struct bytes member, double *score)
 {
     const struct object *object = source->object;
@@ -113,7 +111,7 @@ static bool take_algebra_option(struct call *call, struct algebra *a, int *i)
     return fail(call, ERR_SYNTAX);
 }
 
-/* Returns the score, or 0 for NaN: as in Redis, infinity * 0 and infinity - infinity count as 0. */
+/* As in Redis, infinity * 0 and infinity - infinity count as 0. */
 static double nan_to_0(double score)
 {
     return isnan(score) ? 0 : score;
@@ -129,8 +127,7 @@ static double aggregate_scores(enum aggregate aggregate, double score, double ot
     return score;
 }
 
-/* Adds a member to the result. A weight may turn 0 into -0; a reply shows -0, but a stored score
- * becomes 0, as in all commands that store scores. */
+/* A weight may turn 0 into -0. A reply shows -0, but a stored score becomes 0. */
 static void add_to_zset(const struct algebra *a, struct zset *result, struct bytes member,
                         double score)
 {
@@ -185,7 +182,7 @@ static void unite_zsets(const struct algebra *a, struct zset *result)
     mem_free(sums);
 }
 
-/* Computes the intersection. Returns the number of members; with only_count, at most the limit. */
+/* Returns the number of members; with only_count, at most the limit. */
 static int64_t intersect_zsets(const struct algebra *a, struct zset *result)
 {
     const struct source *walked = &a->sources[0];
@@ -212,8 +209,8 @@ static int64_t intersect_zsets(const struct algebra *a, struct zset *result)
     return count;
 }
 
-/* Computes a difference with the fewer look-ups of two ways: looks up the members of the first
- * source in all others or, if the others are small, their members in the first. */
+/* Looks up the members of the first source in the others or, if that takes fewer look-ups, the
+ * members of the others in the first. */
 static void subtract_zsets(const struct algebra *a, struct zset *result)
 {
     const struct source *first = &a->sources[0];

@@ -20,7 +20,6 @@ static void reply_popped(struct call *call, struct zset_iter *iter, bool highest
     resp_double(call->out, score);
 }
 
-/* Begins at the first member to pop. */
 static void iter_begin_at_end(struct zset_iter *iter, const struct zset *zset, bool highest)
 {
     zset_iter_at(iter, zset, highest ? zset_count(zset) - 1 : 0);
@@ -100,7 +99,8 @@ struct take {
     struct span span; /* the members to take; empty if none is due */
 };
 
-/* Parses the arguments: key ... count timeout. Returns false after sending an error. */
+/* Parses "key ... count timeout" and finds the members that are due. Returns false after sending an
+ * error. */
 static bool read_take(struct call *call, struct take *take)
 {
     struct source source;

@@ -64,7 +64,7 @@ static bool parse_lex_bound(struct bytes text, struct bound *bound)
     return kind == '(' || kind == '[';
 }
 
-/* Parses only the bounds, for a command without options. Returns false after sending an error. */
+/* Parses the bounds at arguments `low` and `high`. Returns false after sending an error. */
 static bool range_parse_bounds(struct call *call, struct range *range, int low, int high)
 {
     struct bytes min = call->argv[low], max = call->argv[high];
@@ -121,7 +121,6 @@ static size_t below_lex(const struct zset *zset, const struct bound *bound, bool
     return zset_below_member(zset, bound->member, or_equal);
 }
 
-/* Finds the members in the range. O(log n) */
 static struct span range_find(const struct zset *zset, const struct range *range)
 {
     const struct bound *low = &range->low, *high = &range->high;
