@@ -23,7 +23,6 @@ static size_t head_size(size_t count)
     return size;
 }
 
-/* Returns the size of a bulk string, such as "$3\r\nabc\r\n". */
 static size_t bulk_size(size_t len)
 {
     return head_size(len) + len + 2;

@@ -8,7 +8,7 @@
  *     stream_pending   acknowledges or removes entries, and lists those that are pending
  *     stream_claim     gives pending entries to another consumer
  *     stream_info      describes streams and groups
- *     stream_args      arguments and replies that they share
+ *     stream_args      arguments and replies that these files share
  *
  * May use: proto/resp server/cmd/call server/cmd store/. */
 #pragma once

@@ -13,7 +13,6 @@ struct claim {
     int64_t deliveries; /* RETRYCOUNT; -1 for one more than before, or with JUSTID as many */
 };
 
-/* Replies with the entry and assigns it to the consumer of argument 3. */
 static void claim_entry(struct call *call, struct claim *claim, struct pending *pending,
                         struct stream_entry *entry, struct resp_writer *out)
 {
@@ -32,8 +31,8 @@ static void claim_entry(struct call *call, struct claim *claim, struct pending *
     txn_pending_put(call->txn, claim->target.entry, claim->target.group, pending);
 }
 
-/* Is there nothing left to claim, because the entry became a dead letter? If not, finds `entry`
- * again, because the attempt may have moved it in memory. */
+/* Returns true if the entry became a dead letter, so that there is nothing to claim. Otherwise
+ * finds `entry` again, because the attempt may have moved it in memory. */
 static bool is_dead(struct call *call, const struct claim *claim, const struct pending *pending,
                     struct stream_entry *entry)
 {

@@ -5,8 +5,9 @@
 #include "store/txn/txn_stream.h"
 #include "store/type/stream/stream_progress.h"
 
-/* The maximum number of pending entries that one command removes instead of delivering them. COUNT
- * does not limit these removals, so without a limit of their own they could delay other clients. */
+/* The maximum number of pending entries that deliver_claims removes instead of delivering them.
+ * COUNT does not limit these removals, so without a limit of their own they could delay other
+ * clients. */
 enum { REMOVED_MAX = 1000 };
 
 uint64_t count_delivery(uint64_t deliveries)

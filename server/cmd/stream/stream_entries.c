@@ -58,7 +58,7 @@ static struct bytes text_of(const struct call *call, const struct idmp *idmp)
     return call->argv[idmp->text];
 }
 
-/* Remembers the text, unless the ID is not above the producer's last one. That happens only after
+/* Remembers the text, unless the ID is not above the producer's last one, which can happen after
  * XSETID or XIDMPRECORD. */
 static void remember(struct call *call, struct entry *entry, struct bytes producer,
                      struct bytes text, struct stream_id id)
@@ -68,7 +68,6 @@ static void remember(struct call *call, struct entry *entry, struct bytes produc
         txn_repeat_put(call->txn, entry, producer, text, id);
 }
 
-/* Parses the value of the option at argument i. */
 static bool parse_one_limit(struct call *call, int i, int64_t most, enum error error,
                             int64_t *limit)
 {
@@ -126,7 +125,6 @@ struct add {
     int fields; /* the argument of the first name */
 };
 
-/* Parses the options up to the ID, and checks the number of names and values. */
 static bool parse_add(struct call *call, struct add *add)
 {
     struct idmp *idmp = &add->idmp;

@@ -73,7 +73,6 @@ static void reply_repeats(struct call *call, const struct stream *stream)
     reply_named_integer(call, "iids-duplicates", counts.repeated);
 }
 
-/* Replies with the entry with this ID, or null for an empty stream. */
 static void reply_edge(struct call *call, const char *name, const struct stream *stream, bool found,
                        struct stream_id id)
 {

@@ -104,7 +104,7 @@ static void cmd_xnack(struct call *call)
     if (!need_group(call, &target)) return;
     for (int i = 0; i < nack.count; i++) {
         /* A released entry is pending without a consumer. With FORCE, an entry that exists but is
-         * not pending becomes so. */
+         * not pending becomes a released one. */
         struct pending pending = { .id = stream_id_of(call, nack.first + i) };
         bool forced = nack.force && stream_has(target.entry->object.stream, pending.id);
         if (!pending_find(target.group, pending.id, &pending) && !forced) continue;

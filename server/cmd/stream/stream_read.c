@@ -116,7 +116,6 @@ static int find_stream_keys(int from, int argc, const struct bytes *argv, int *p
     return count;
 }
 
-/* For find_keys: the keys follow the word STREAMS. */
 static int find_xread_keys(int argc, const struct bytes *argv, int *positions)
 {
     return find_stream_keys(1, argc, argv, positions);
@@ -134,7 +133,6 @@ enum {
     BLOCKED_COUNT = 1000, /* entries for a client that was blocked and gave no COUNT */
 };
 
-/* One of the command's streams. */
 struct source_stream {
     int key;             /* index of its argument */
     struct entry *entry; /* NULL if the key is missing */
@@ -156,7 +154,6 @@ static bool wants_new(const struct source_stream *stream)
     return stream_id_equal(stream->after, STREAM_ID_MAX);
 }
 
-/* Is there an entry after this ID? */
 static bool has_after(const struct stream *stream, struct stream_id after)
 {
     struct stream_id top;
@@ -297,7 +294,7 @@ static void block_reading(struct call *call, const struct reading *reading, msec
         .until = args->until,
         .again = again,
         /* The clients of a group all find the same entries, so if one finds none, the others need
-         * not be tried. Not so with CLAIM, where each may ask for another idle time. */
+         * not be tried. With CLAIM each may ask for another idle time, so all are tried. */
         .group = args->claim < 0 ? args->group : 0,
         .or_gone = args->group > 0,
         .or_claims = args->claim >= 0,
@@ -306,7 +303,7 @@ static void block_reading(struct call *call, const struct reading *reading, msec
      * the stream's present last ID. Otherwise that run would take "$" for the last ID of its time,
      * and miss the entry that woke it. */
     int ids = args->first + args->streams, found = 0;
-    bool resolves = call->block != NULL && call->ready == NULL; /* otherwise one stream is known */
+    bool resolves = call->block != NULL && call->ready == NULL; /* a later run has no "$" */
     for (int i = ids; resolves && i < call->argc; i++)
         found += arg_is(call, i, "$");
     if (found > 0) {
