@@ -118,7 +118,6 @@ static void cmd_bitcount(struct call *call)
         return;
     }
 
-    /* Single bits up to a whole byte at both ends, between them words and bytes. */
     int64_t count = 0;
     for (; from < to && from % 8 != 0; from++)
         count += has_bit(text, from);
@@ -320,7 +319,7 @@ static bool add_with_overflow(uint64_t *value, int64_t by, const struct step *st
     return true;
 }
 
-/* Reads the field. Bits after the end of the string are 0. */
+/* Bits after the end of the string are 0. */
 static uint64_t load_field(const struct entry *entry, const struct field *field)
 {
     struct bytes text = entry != NULL ? object_text(&entry->object) : LIT("");
@@ -474,7 +473,7 @@ static void cmd_bitfield(struct call *call)
     mem_free(steps);
 }
 
-/* Returns how this BITFIELD uses its key: it only reads it if all steps are GET. */
+/* A BITFIELD whose steps are all GET only reads its key. */
 static unsigned vary_bitfield_key(int argc, const struct bytes *argv)
 {
     const struct call call = { .argc = argc, .argv = argv };

@@ -28,7 +28,7 @@ static bool read_hll(struct call *call, int i, struct entry **entry)
 }
 
 /* Writes the HyperLogLog into the string at argument i, and keeps its deadline. Unless it has
- * become shorter, only the bytes that differ are written, so that the journal receives a few bytes
+ * become shorter, only the part that differs is written, so that the journal receives a few bytes
  * and not up to 12 KB. Returns false after sending an error if memory runs out. */
 static bool put_hll(struct call *call, int i, struct entry *entry, const struct hll *hll,
                     enum event event)
@@ -220,7 +220,7 @@ static void cmd_pfdebug(struct call *call)
     }
 }
 
-/* PFSELFTEST: replies OK. Redis tests its own code here; our unit tests do that. */
+/* Redis tests its own code here; our unit tests do that. */
 static void cmd_pfselftest(struct call *call)
 {
     reply_ok(call);

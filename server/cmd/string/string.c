@@ -1,5 +1,4 @@
-/* string: commands that set, read and change strings and their parts. bit.c implements those that
- * address bits, string_number.c those on numbers, string_if.c MSETEX, DELIFEQ, DELEX and DIGEST. */
+/* string: commands that set, read and change strings and their parts. */
 #include "server/cmd/string/string.h"
 #include "server/cmd/call/args.h"
 

@@ -22,13 +22,11 @@ extern const struct command_group string_commands;
 extern const struct command_group string_if_commands;
 /* INCR DECR INCRBY DECRBY INCRBYFLOAT. */
 extern const struct command_group string_number_commands;
-/* INCREX. */
 extern const struct command_group string_increx_commands;
 /* GETFRESH STALE SOFTTTL. */
 extern const struct command_group fresh_commands;
 /* CL.THROTTLE CL.THROTTLEMS. */
 extern const struct command_group throttle_commands;
-/* LCS. */
 extern const struct command_group lcs_commands;
 /* SETBIT GETBIT BITCOUNT BITPOS BITOP BITFIELD BITFIELD_RO. */
 extern const struct command_group bit_commands;
@@ -44,8 +42,8 @@ extern const struct command_group hyperloglog_commands;
 size_t string_limit(const struct call *call);
 
 /* Clips [start, end], where negative offsets count from the end, to a string of len bytes or bits.
- * The result is half-open, [*from, *to); if it is empty, both are 0. clip_range clips indexes of
- * elements; unlike there, an end before the first byte means the first byte. */
+ * The result is half-open, [*from, *to); if it is empty, both are 0. Unlike in clip_range, an end
+ * before the first byte means the first byte. */
 void string_clip(int64_t start, int64_t end, size_t len, size_t *from, size_t *to);
 
 /* Writes data at an offset into the string of the key in argument i, whose entry is `entry`, NULL
@@ -72,6 +70,6 @@ bool arg_string_condition(const struct call *call, int i, struct string_conditio
 
 /* Sets *holds to whether the condition holds for the string `entry`, or for a missing key if that
  * is NULL. If the key exists, a digest of the wrong length is an error: sends it and returns false.
- * O(length) for digests */
+ * O(length) */
 bool string_condition_holds(struct call *call, const struct string_condition *condition,
                             const struct entry *entry, bool *holds);

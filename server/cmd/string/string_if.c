@@ -1,7 +1,6 @@
 /* string_if: the conditions of SET and DELEX on the old value; MSETEX, DELIFEQ and DELEX, which
- * write or delete strings if a condition holds; and DIGEST. Redis 7.0 has none of these four. The
- * digest is libxxhash's XXH3. The library's header contains the whole function (XXH_INLINE_ALL), so
- * nothing is linked. */
+ * write or delete strings if a condition holds; and DIGEST. The digest is libxxhash's XXH3. The
+ * library's header contains the whole function (XXH_INLINE_ALL), so nothing is linked. */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -10,7 +9,6 @@
 
 /* ---- conditions ------------------------------------------------------------------------------ */
 
-/* Prints the 64-bit XXH3 hash as the hexadecimal digits that DIGEST returns. */
 enum { STRING_DIGEST_CHARS = 16 };
 static void string_digest(struct bytes value, char digits[STRING_DIGEST_CHARS])
 {
@@ -107,8 +105,7 @@ static unsigned vary_delex_key(int argc, const struct bytes *argv)
     return argc == 2 ? KEY_RM | KEY_DELETE : KEY_RW | KEY_ACCESS | KEY_DELETE;
 }
 
-/* DELEX: deletes the key if the condition holds. As in Redis, the condition is not even parsed if
- * the key is missing. */
+/* As in Redis, the condition is not even parsed if the key is missing. */
 static void cmd_delex(struct call *call)
 {
     bool holds = false;

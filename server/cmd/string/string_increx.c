@@ -1,9 +1,5 @@
 /* string_increx: INCREX, which adds to the number in a string within bounds, and sets the key's
- * deadline.
- *
- * Integers and floating-point numbers take the same steps, in cmd_increx: the options and the old
- * value are read into one of the two halves of a `struct sum`, added up, checked against the
- * bounds, stored and returned. */
+ * deadline. */
 #include <float.h>
 #include <math.h>
 
@@ -21,7 +17,6 @@ struct increx {
     bool only_new, only_present;    /* NX, XX */
 };
 
-/* Notes a word that may be given once. */
 static bool take_flag(bool *flag)
 {
     bool first = !*flag;
@@ -29,7 +24,6 @@ static bool take_flag(bool *flag)
     return first;
 }
 
-/* Notes where the value of an option is, which may be given once. */
 static bool take_value(const struct call *call, int *i, int *arg)
 {
     bool first = *arg == 0;

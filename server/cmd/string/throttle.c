@@ -7,8 +7,8 @@
  * action is refused if that would move the TAT more than a burst ahead of the clock. A full bucket
  * needs no state, so the key expires at the TAT.
  *
- * redis-cell stores the same integer, so its keys continue to work here. It rounds times down to
- * milliseconds, so a client that waits as told may be refused again; here times are rounded up. */
+ * redis-cell stores the same integer, so its keys continue to work here. It rounds times down, so a
+ * client that waits as told may be refused again; here times are rounded up. */
 #include "server/cmd/call/args.h"
 #include "server/cmd/string/string.h"
 #include "store/base/number.h"
@@ -67,7 +67,6 @@ static void throttle(struct call *call)
         if (fail_if(call, !number_parse_int64(text.data, text.len, &tat), ERR_NOT_INTEGER)) return;
     }
 
-    /* Take the actions if they are allowed, which makes the bucket full at a later time. */
     int64_t full = tat > now ? tat : now, retry_after = -1;
     bool is_limited = true;
     if (rate.quantity <= rate.limit) {

@@ -4,8 +4,8 @@
  * below). A request that is admitted at `t` counts until t + window - 1. The key expires when the
  * last request has left the window.
  *
- * The instants in a key never decrease: while the clock is set to before the latest admitted
- * request, requests are admitted at that request's instant. So a clock that is set back can delay
+ * The instants in a key never decrease: while the clock is behind the latest admitted request,
+ * requests are admitted at that request's instant. So a clock that is set back can delay
  * requests, but can't admit too many. A clock that is set ahead counts as time that has passed, as
  * for all deadlines. */
 #include <string.h>
@@ -48,7 +48,7 @@ static size_t put_packed(unsigned char *to, uint64_t value)
     return len;
 }
 
-/* Reads a number at *at and moves *at behind it. Returns false if the bytes are damaged. */
+/* Reads a number at *at and moves *at behind it. Returns false if no complete number is left. */
 static bool take_packed(const struct log *log, size_t *at, uint64_t *value)
 {
     *value = 0;
@@ -155,7 +155,6 @@ static bool find_log(struct call *call, msec span, const struct entry *entry, st
         log->before > log->last || !instant_after(log->last, span, &end))
         return fail(call, ERR_WINDOW_VALUE);
 
-    /* Remove the requests that have left the window. */
     struct log rest = *log;
     struct request first;
     while (take_first(&rest, &first) && first.at <= now - span)
