@@ -4,9 +4,9 @@
 #include "server/cmd/call/args.h"
 #include "store/mem/mem.h"
 
-/* How a sample is chosen. A sample of distinct elements that contains at least 1/DENSE_PART of them
- * is chosen by one walk over all elements. A smaller one is drawn one element at a time, because
- * then few draws hit an element a second time. For independent draws, see reply_draws. */
+/* A sample of distinct elements that contains at least 1/DENSE_PART of them is chosen by one walk
+ * over all elements. A smaller one is drawn one element at a time, because then few draws hit an
+ * element a second time. For independent draws, see reply_draws. */
 enum { DENSE_PART = 3, VIEW_PART = 8 };
 
 struct sampling {

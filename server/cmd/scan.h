@@ -32,8 +32,7 @@ bool scan_read_options(struct scan *scan, int i, int *type_at, const char *names
  * empty buckets. */
 void scan_run(struct scan *scan, uint64_t (*step)(void *ctx, uint64_t cursor), void *ctx);
 
-/* Counts an element that `step` has visited, and returns whether its name matches. If so, the reply
- * must contain it (scan_give). */
+/* Counts an element that `step` has visited, and returns whether its name matches the pattern. */
 bool scan_visit(struct scan *scan, struct bytes name);
 /* Adds an item to the reply. */
 void scan_give(struct scan *scan, struct bytes item);

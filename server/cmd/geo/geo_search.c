@@ -5,7 +5,6 @@
 #include "server/cmd/geo/geo_found.h"
 #include "store/base/number.h"
 
-/* The four forms of arguments. */
 enum form {
     RADIUS,        /* key longitude latitude radius unit ... */
     RADIUS_MEMBER, /* key member radius unit ... */
@@ -132,7 +131,6 @@ static enum arg_taken take_search_option(struct call *call, int *i, struct searc
     return ARG_OTHER;
 }
 
-/* Checks the options against each other. Returns false after sending an error. */
 static bool check_search_options(struct call *call, const struct search *s)
 {
     bool is_search = s->form == SEARCH || s->form == SEARCH_STORE;

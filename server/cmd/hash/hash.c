@@ -12,14 +12,12 @@ static const struct hput set_put = { EVENT_HSET, { LIFE_CLEAR, NEVER } };
 static const struct hput incrby_put = { EVENT_HINCRBY, { LIFE_KEEP, NEVER } };
 static const struct hput incrbyfloat_put = { EVENT_HINCRBYFLOAT, { LIFE_KEEP, NEVER } };
 
-/* Does the entry, a hash or NULL for a missing key, have the field? */
 static bool has_field(const struct entry *entry, struct bytes field)
 {
     struct bytes value;
     return entry != NULL && hash_get(entry->object.hash, field, &value);
 }
 
-/* Replies with the value of the field, or null. */
 static void reply_field_value(struct call *call, const struct entry *entry, struct bytes field)
 {
     struct bytes value;
@@ -244,7 +242,7 @@ static void cmd_hsetex(struct call *call)
 {
     struct hsetex how = { .first = 0 };
     struct entry *entry;
-    /* In Dragonfly's form a number follows these options, in Redis' form FIELDS does. */
+    /* In Dragonfly's form a number follows these options, in Redis' form a word. */
     int i = 2;
     while (arg_is(call, i, "NX") || arg_is(call, i, "FNX") || arg_is(call, i, "FXX") ||
            arg_is(call, i, "KEEPTTL"))

@@ -54,15 +54,15 @@ static void cmd_restore(struct call *call)
         object_free(&object);
         return;
     }
-    if (!call_has_room(object_bytes(&object))) { /* compressed, the payload may be far smaller */
+    if (!call_has_room(object_bytes(&object))) { /* the payload may be compressed */
         object_free(&object);
         fail(call, ERR_OOM);
         return;
     }
 
     /* If the deadline has passed, RESTORE creates no key, and deletes the one that it would
-     * replace. A replica must follow its master instead: it creates the key and ends it at once.
-     * During a replay no deadline counts as passed. */
+     * replace. On a replica it creates the key and ends it at once. During a replay no deadline
+     * counts as passed. */
     struct txn *txn = call->txn;
     bool is_over = instant_past(at, txn->now) && !txn_replays(txn);
     if (is_over && !txn->on_replica) {

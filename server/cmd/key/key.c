@@ -4,7 +4,7 @@
 #include "server/cmd/call/reply_text.h"
 #include "store/access.h"
 
-/* DEL and UNLINK: large values are always freed in slices. */
+/* DEL and UNLINK: both free large values in slices. */
 static void cmd_del(struct call *call)
 {
     int64_t dropped = 0;

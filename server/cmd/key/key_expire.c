@@ -81,7 +81,6 @@ static void reply_deadline(struct call *call)
     resp_integer(call->out, at);
 }
 
-/* Of EXPIRE, PEXPIRE, EXPIREAT and PEXPIREAT. */
 #define EXPIRE_REPLIES                                                                             \
     REPLIES("integer: 1 if the deadline was set or the key was deleted because the deadline is "   \
             "past, 0 if there is no such key or the condition did not hold")

@@ -67,8 +67,8 @@ static void cmd_dbsize(struct call *call)
     resp_integer(call->out, (int64_t)txn_count(call->txn));
 }
 
-/* FLUSHDB and FLUSHALL, whose variant is true. ASYNC and SYNC change nothing: the memory is always
- * freed in slices. */
+/* FLUSHDB and FLUSHALL, whose variant is true. ASYNC and SYNC make no difference: both free the
+ * memory in slices. */
 static void cmd_flush(struct call *call)
 {
     bool known = call->argc == 1 || arg_is(call, 1, "ASYNC") || arg_is(call, 1, "SYNC");

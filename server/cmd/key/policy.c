@@ -85,7 +85,6 @@ static size_t reply_parts(struct call *call, const struct policy *policy, bool r
     return pairs;
 }
 
-/* Replies with the options that differ from the defaults, in the order of the syntax. */
 static void reply_policy(struct call *call, const struct policy *policy)
 {
     resp_map(call->out, reply_parts(call, policy, false));

@@ -39,7 +39,8 @@ static bool may_follow(struct call *call, const char *option)
     return !call->limits_keys;
 }
 
-/* Parses the option at i. Returns the number of its arguments, or 0 after an error. */
+/* Parses the option at i. Returns the number of its arguments, including the word, or 0 after an
+ * error. */
 static int take_sort_option(struct sort *sort, int i, bool may_store)
 {
     struct call *call = sort->call;
@@ -88,8 +89,7 @@ static size_t append_bytes(char *to, size_t at, struct bytes part)
  * there is none. "#" leads to the element itself. The pattern "w_*->f" consists of the prefix "w_",
  * the suffix "" and the field "f"; as in Redis, the * and -> must come before the first NUL.
  *
- * The value is borrowed. It stays valid, because later look-ups remove only keys that have
- * expired. */
+ * The value is borrowed. It stays valid, because txn_find_unsettled removes nothing. */
 static bool look_up(struct call *call, int i, struct bytes element, struct bytes *value)
 {
     struct bytes text = call->argv[i];
@@ -260,7 +260,7 @@ static void run_sort(struct sort *sort, bool may_store)
         return;
     }
     if (entry != NULL) {
-        /* A set has no order, so its elements are always sorted before they are stored. */
+        /* A set has no order, so its elements are sorted before they are stored. */
         if (sort->unsorted && sort->store != 0 && type == TYPE_SET) {
             sort->unsorted = false;
             sort->alpha = true;

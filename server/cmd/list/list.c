@@ -105,7 +105,7 @@ static void cmd_lpos(struct call *call)
         if (has_value && arg_is(call, i, "RANK")) {
             if (!arg_int64(call, i + 1, &rank)) return;
             if (fail_if(call, rank == 0, ERR_RANK_ZERO)) return;
-            /* It can't be negated. Redis finds all matches from the tail then. */
+            /* INT64_MIN can't be negated. Redis then finds all matches from the tail. */
             if (rank == INT64_MIN) rank = -1;
         } else if (has_value && arg_is(call, i, "COUNT")) {
             if (!arg_range(call, i + 1, 0, INT64_MAX, &wanted, ERR_COUNT_NEGATIVE)) return;
@@ -133,7 +133,7 @@ static void cmd_lpos(struct call *call)
             resp_null(call->out);
         return;
     }
-    /* Walk the list twice, because the number of elements is replied first. */
+    /* Walk the list twice, because the number of matches is replied first. */
     struct matches counted = matches;
     while ((wanted == 0 || count < (uint64_t)wanted) && next_equal(&counted, &index))
         count++;

@@ -87,7 +87,7 @@ static bool arg_how_many(struct call *call, int i, struct move *move)
     return arg_range(call, i + 1, 1, INT64_MAX, &move->count, ERR_COUNT_POSITIVE);
 }
 
-/* The elements at an end of a list; walks in either direction. */
+/* An iterator over the elements at one end of a list, in either direction. */
 struct run {
     struct list_iter iter;
     size_t left;

@@ -1,5 +1,5 @@
 /* member_args: arguments shared by the commands that set deadlines of members. A function that
- * fails has sent Redis' error. */
+ * fails has sent the error, unless noted otherwise. */
 #pragma once
 
 #include "server/cmd/call/args.h"

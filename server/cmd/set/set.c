@@ -199,7 +199,7 @@ static void cmd_saddex(struct call *call)
 
     entry = entry_or_new(call, 1, entry, TYPE_SET);
     int64_t added = 0;
-    bool past = member_life_is_past(call, &how.life); /* the given members are then removed */
+    bool past = member_life_is_past(call, &how.life);
     struct lifetime life = member_lifetime(call, &how.life, past ? LIFE(KEEP) : LIFE(CLEAR));
     for (int i = how.first; i < how.end; i++) {
         bool is_new = txn_set_add(call->txn, entry, call->argv[i], life);
@@ -207,7 +207,6 @@ static void cmd_saddex(struct call *call)
         if (past && (is_new || !how.life.keeps))
             txn_member_expire(call->txn, entry, call->argv[i], how.life.at);
     }
-    /* The forms that only Redis 8.12 has reply as it does. */
     resp_integer(call->out, is_conditional || !how.life.is_given ? 1 : added);
 }
 

@@ -75,7 +75,7 @@ static bool is_in_any(const struct set *const *sets, size_t count, struct bytes 
     return false;
 }
 
-/* Computes a union. Starts with the largest set, whose members need no look-ups. */
+/* The caller has sorted the sets from large to small: members of the first need no look-ups. */
 static void unite_sets(const struct operands *in, struct result *result)
 {
     struct set_iter iter;
