@@ -60,7 +60,7 @@ enum {
     REFUSALS_USEC = 1000 * 1000, /* interval between log lines about refused connections */
     WRITE_CHUNKS = 64,           /* iovecs per writev */
     WRITE_MOST = 1 << 20, /* bytes per write, so that a fast reader can't make it last long */
-    TLS_FIRST_BYTE = 22,  /* the first byte of a TLS handshake; no request begins with it */
+    TLS_FIRST_BYTE = 22,  /* the first byte of a TLS handshake; no command begins with it */
 };
 
 #define USEC 1000000
@@ -113,8 +113,8 @@ struct clients {
     size_t count;
     size_t doomed; /* number of clients to close at the end of this turn */
     uint64_t last_id;
-    int64_t refusals_usec;    /* monotonic: until then, no refused TLS handshake is logged */
-    size_t refusals_unlogged; /* refused handshakes since the last log line */
+    int64_t refusals_usec;    /* monotonic: until then, refuse_client logs nothing */
+    size_t refusals_unlogged; /* since its last log line */
 };
 
 static bool is_doomed(const struct client *client)
@@ -154,8 +154,6 @@ static struct client *client_of(struct session *session)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* May the client be read? A waiting client may, so that the end of its input is noticed, although
- * its requests run later. A client that must first read its replies (WAIT_OUTPUT) may not. */
 static bool may_read(const struct client *client)
 {
     switch (client->session.state) {
@@ -166,8 +164,6 @@ static bool may_read(const struct client *client)
     }
 }
 
-/* Tells the transport which events to report: input if the client may be read, and a writable
- * socket if `room` is set. */
 static void want(struct client *client, bool room)
 {
     transport_want(&client->transport, may_read(client), room, limits_is_anon(&client->limits));
@@ -182,9 +178,8 @@ static void end_lost(struct client *client, struct bytes why)
     doom(client);
 }
 
-/* Closes a client before its session begins. Anybody can cause such refusals, so at most one is
- * logged per REFUSALS_USEC, with the number of refusals that were not logged since the last
- * line. */
+/* Closes a client before its first request. Anybody can cause such refusals, so at most one is
+ * logged per REFUSALS_USEC, with the number of those not logged since the last line. */
 static void refuse_client(struct client *client, struct bytes why)
 {
     struct clients *all = client->all;
@@ -225,7 +220,7 @@ static void read_input(struct client *client)
                 requests_got(&client->requests, &room, (size_t)got);
         } else if (got == 0) {
             /* Requests that arrived before the end of file are still answered. */
-            session_close(&client->session); /* the reply to a waiting client could not be sent */
+            session_close(&client->session); /* a waiting client receives no reply */
             /* Stop polling: the socket stays readable at end of file. */
             want(client, transport_waits_for_room(&client->transport));
             list_to_write(client);
@@ -603,8 +598,6 @@ static bool waits_for_journal(const struct client *client, uint64_t safe)
     return client->session.durable_at > safe || woken_by_open;
 }
 
-/* Moves held clients to TO_WRITE: those whose changes the journal now contains, and doomed ones,
- * which write_listed frees. */
 static void release_held(struct clients *all, uint64_t safe)
 {
     struct client *client, *next;
@@ -614,7 +607,6 @@ static void release_held(struct clients *all, uint64_t safe)
     }
 }
 
-/* Writes the output of each listed client or holds it back, and frees doomed clients. */
 static void write_listed(struct clients *all, uint64_t safe)
 {
     struct client *client;
@@ -662,7 +654,6 @@ void clients_turn(struct clients *all)
     release_held(all, safe);
     write_listed(all, safe);
 
-    /* Close the largest clients until all together are within maxmemory-clients. */
     struct client *client;
     struct session *victim;
     bool evicted = false;
@@ -740,8 +731,8 @@ void clients_attach(struct session *session, const struct client_source *source)
     list_to_write(client);
 }
 
-/* Puts the client, which is a link to a replica, before all others: a change should be on its way
- * to replicas before the client that made the change receives its reply. */
+/* Puts the client, which is a link to a replica, before the others unless it is listed already: a
+ * change should be on its way to replicas before the client that made it receives its reply. */
 void clients_source_ready(struct session *session)
 {
     struct client *client = client_of(session);
@@ -755,7 +746,7 @@ void clients_source_ready(struct session *session)
 void clients_housekeeping(struct clients *all)
 {
     int64_t now = clock_mono_usec(), timeout = all->w.conf->timeout;
-    /* For a part of a large argument, or of a TLS handshake, the clock is not read. */
+    /* requests_touch notes this time. A turn without requests and replies does not set it. */
     all_requests_set_time(all->requests, now);
     size_t left = all->count < CHECKED_PER_SECOND ? all->count : CHECKED_PER_SECOND;
     struct client *client = all->next_checked;

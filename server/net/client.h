@@ -49,7 +49,8 @@ struct clients *clients_new(const struct clients_wiring *wiring);
  * would lose them, after the process has gone to the background. Returns false with errno if a
  * thread can't be started. */
 bool clients_start_threads(struct clients *clients);
-/* Closes all connections, after one attempt to write their pending replies. */
+/* Closes all connections, after one attempt to write the replies that need not wait for the
+ * journal. */
 void clients_free(struct clients *clients);
 /* Takes ownership of a connected, non-blocking socket. If maxclients is reached or protected mode
  * refuses the peer, closes the socket after an error reply. TLS differs: over maxclients the socket
@@ -120,8 +121,7 @@ void clients_login_done(struct session *session);
  * until its function `gone` is called. A client with a source is never closed as idle or by
  * maxmemory-clients; the owner of the source must limit its output. */
 void clients_attach(struct session *session, const struct client_source *source);
-/* Tells that the source has bytes to send: the connection is written at the end of the turn, before
- * those of clients that have only replies. */
+/* Tells that the source has bytes to send: the connection is written at the end of the turn. */
 void clients_source_ready(struct session *session);
 /* Asserts that the states, lists and deadlines of all connections agree and that every complete
  * request is scheduled to run. O(connections) */

@@ -49,8 +49,8 @@ void handshakes_free(struct handshakes *handshakes)
     mem_free(handshakes);
 }
 
-/* Finds the lane of an address. The address is the text before the port. Only the first 64 bits of
- * an IPv6 address count, because a host with one such address usually owns all with this prefix. */
+/* Only the first 64 bits of an IPv6 address count, because a host with one such address usually
+ * owns all with this prefix. */
 void handshake_init(struct handshake *handshake, const char *peer)
 {
     char address[INET6_ADDRSTRLEN + 2] = "";
@@ -150,7 +150,6 @@ enum shaken handshake_step(struct handshakes *handshakes, struct handshake *hand
          * legitimately have sent its last requests and closed its side. */
         if (socket_polls(fd, POLLRDHUP)) return refuse_step(why, ended);
 
-        /* Look at the first TLS record without reading it. */
         unsigned char head[RECORD_HEAD];
         int waiting = 0;
         ssize_t got = recv(fd, head, sizeof(head), MSG_PEEK);

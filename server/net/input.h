@@ -1,10 +1,10 @@
 /* input: the bytes of one connection that have arrived but whose requests are incomplete or have
  * not run. Depends on the RESP parser and store/mem; allocates nothing while empty.
  *
- * A big argument avoids a last copy. Anybody can announce a large length, so its first megabyte
- * arrives in the usual buffer, which grows with what is received. Then the argument moves to a
- * block of the announced length, and the rest is read into that block, which can become a value as
- * it is. Only the first request in the buffer can have such an argument. */
+ * A big argument is read into a block of its own, which can become a value without a copy. Anybody
+ * can announce a large length, so the first megabyte arrives in the usual buffer, which grows with
+ * what is received; then the argument moves to a block of the announced length. Only the first
+ * request in the buffer can have such an argument. */
 #pragma once
 
 #include "proto/resp/resp_read.h"

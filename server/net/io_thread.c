@@ -1,6 +1,5 @@
 /* io_thread: see io_thread.h. Code of the thread uses neither mem.h nor the loop, because both
- * belong to the main thread. Only io_thread_start, io_thread_join and io_thread_prepare_tls run in
- * the main thread and may use them. */
+ * belong to the main thread. The functions of the header run in the main thread. */
 #include "server/net/io_thread.h"
 
 #include <errno.h>
@@ -66,7 +65,7 @@ static void post_text(struct served *socket, enum io_event event, const char *te
     post(socket, event);
 }
 
-/* Puts one event of the socket into the ring of news. Returns false if the ring is full. */
+/* Returns false if the ring is full. */
 static bool send_message(struct io_thread *thread, struct served *socket, enum io_event event)
 {
     bool has_text = event == IO_SHAKEN || event == IO_REFUSED || event == IO_BROKEN;
@@ -166,7 +165,6 @@ static void lose(struct served *socket, const char *why)
     set_watched(socket, 0);
 }
 
-/* Asks epoll for the events that the state of the socket wants. */
 static void watch(struct served *socket)
 {
     bool reads = !socket->ended && !socket->stalled && !socket->handshake.waits;
@@ -422,7 +420,6 @@ static void *run(void *ctx)
         read_listed(thread);
         bool sleeps = !thread->stops && may_sleep(thread);
 
-        /* Show the main thread what happened in this turn, and wait for events. */
         if (byte_ring_publish(link->news) && atomic_load(link->main_asleep) &&
             atomic_exchange(link->main_asleep, false))
             thread_wake(link->main_wake);

@@ -145,7 +145,7 @@ struct io_socket *io_socket_new(struct io_threads *threads, int fd, struct tls *
     for (unsigned i = 1; i < threads->count; i++)
         if (threads->sides[i].count < side->count) side = &threads->sides[i];
     *socket = (struct io_socket){ .side = side, .owner = owner };
-    if (tls != NULL) { /* the threads together have HANDSHAKES_MOST in progress */
+    if (tls != NULL) { /* the threads together have HANDSHAKES_MOST in progress per lane */
         unsigned most = (HANDSHAKES_MOST + (unsigned)(side - threads->sides)) / threads->count;
         io_thread_prepare_tls(side->thread, most > 0 ? most : 1);
     }

@@ -60,9 +60,8 @@ ssize_t io_socket_write(struct io_socket *socket, const struct iovec *chunks, in
 void io_socket_make_room(struct io_socket *socket);
 /* Has the kernel accepted all bytes that were written? If not, IO_WRITABLE follows once it has. */
 bool io_socket_is_flushed(struct io_socket *socket);
-/* Makes the thread end sending, then read and discard some of what the peer still sends. The
- * reason: if a socket is closed with unread input, the kernel resets the connection, and the peer
- * may lose the last bytes that we sent. The socket must be flushed; io_socket_free must follow. */
+/* Makes the thread end sending, then read and discard some input, for the reason given at
+ * transport_finish. The socket must be flushed; io_socket_free must follow. */
 void io_socket_shut(struct io_socket *socket);
 
 /* Counts `len` bytes of IO_BYTES as processed by the owner: while too many are not, the thread

@@ -11,19 +11,19 @@
 
 enum {
     CLASSES = 24,        /* magnitudes of memory: below 2 KiB, below 4 KiB, ... */
-    SMALLEST_CLASS = 10, /* less than 2^11 bytes: idle connections */
+    SMALLEST_CLASS = 10, /* magnitude of the first class: less than 2^11 bytes */
     PERCENT = 100,
     /* Limits before AUTH, so that many unauthenticated clients can't use up the memory. DIFFERS:
      * Redis accepts more input from them. (doc/differs.md) */
     ANON_UNREAD = 1024,     /* bytes of unread replies, as in Redis */
     ANON_QUERY = 64 * 1024, /* bytes of unanswered input; fits the longest AUTH or HELLO */
-    /* The delay of the first failed login's reply. Each further failure doubles it, up to 3.2 s. */
     PENALTY_FIRST_MSEC = 50,
     PENALTY_DOUBLINGS = 6,
 };
 
 /* DIFFERS: Redis keeps reading from a client that does not read its replies. Here a client with
- * more unsent bytes than this waits (WAIT_OUTPUT) until half of them are sent. (doc/differs.md) */
+ * more unsent bytes than this waits (WAIT_OUTPUT) until at most half of this is left.
+ * (doc/differs.md) */
 #define STALL_BYTES ((size_t)64 << 20)
 
 TAILQ_HEAD(limits_list, limits);
@@ -242,7 +242,6 @@ static msec soft_end(struct limits *limits)
     return instant_after(limits->over_soft_usec / 1000 + 1, ttl, &at) ? at : NEVER;
 }
 
-/* Arms the timer for the earliest of these ends. */
 static void arm_timer(const struct agenda *ends, struct loop_timer *timer)
 {
     msec next = agenda_next(ends);

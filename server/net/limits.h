@@ -74,7 +74,6 @@ void limits_end(struct limits *limits);
 
 /* ---- before AUTH ----------------------------------------------------------------------------- */
 
-/* Must a client that has not authenticated do so first? See limits_is_anon. */
 bool limits_must_log_in(const struct limits *limits);
 /* Must the client authenticate before anything else? Inline, because the answer is no for most
  * requests. */
@@ -118,7 +117,7 @@ void limits_bound_output(struct limits *limits);
  * lack of memory. If they reach only the soft limit, arms the timer that closes it later. */
 void limits_check_output(struct limits *limits);
 /* Does what limits_check_output does, and also pauses a serving client with more than 64 MiB of
- * unread replies (WAIT_OUTPUT) until half of them are sent. For use between requests. */
+ * unread replies (WAIT_OUTPUT) until at most 32 MiB are left. For use between requests. */
 void limits_check_unread(struct limits *limits);
 /* Is more output unread than an unauthenticated client may leave? */
 bool limits_anon_is_full(const struct limits *limits);

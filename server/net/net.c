@@ -217,8 +217,7 @@ static int64_t port_of(const struct net *net, enum client_port kind)
 }
 
 /* Listens on one word of bind: "127.0.0.1", "::1", "*", "::*" or a host name, of which the first
- * address that works is used. A word with '-' in front is optional: it may name an address that
- * this machine does not have. */
+ * address that works is used. */
 static bool listen_tcp(struct net *net, const char *word, enum client_port kind,
                        const struct reason *why)
 {
@@ -288,7 +287,6 @@ static bool next_word(const char **rest, char word[WORD_SIZE])
     return true;
 }
 
-/* Listens on each address of bind, at port or tls-port. */
 static bool listen_all_tcp(struct net *net, enum client_port kind, const struct reason *why)
 {
     if (port_of(net, kind) == 0) return true;

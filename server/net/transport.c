@@ -1,7 +1,6 @@
 /* transport: see transport.h.
  *
- * A turn spends a limited time on TLS handshakes, and handshakes.h decides which come first. With
- * io-threads, each thread limits and orders the handshakes of its own sockets in the same way. */
+ * With io-threads, each thread schedules the TLS handshakes of its own sockets (handshakes.h). */
 #include "server/net/transport.h"
 
 #include <errno.h>
@@ -74,7 +73,7 @@ static ssize_t read_plain(struct transport *transport, void *to, size_t size)
     return syscall(SYS_recvfrom, transport->fd, to, size, 0, NULL, NULL);
 }
 
-/* Writes to a plain socket. Most writes have one chunk, for which send is cheaper than writev. */
+/* Most writes have one chunk, for which send is cheaper than writev. */
 static ssize_t write_plain(struct transport *transport, const struct iovec *chunks, int count)
 {
     if (count != 1) return writev(transport->fd, chunks, count);

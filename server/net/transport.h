@@ -33,7 +33,6 @@ struct transport_owner {
      * failure. `why` is empty if the connection was lost before its first byte. */
     void (*refused)(struct transport *transport, struct bytes why);
     void (*lost)(struct transport *transport, struct bytes why);
-    /* Has the owner ended the connection? Then the transport calls the owner no more. */
     bool (*has_ended)(const struct transport *transport);
 };
 
@@ -90,12 +89,13 @@ bool transport_is_flushed(struct transport *transport);
  * be flushed. Reads and discards some input: if a socket is closed with unread input, the kernel
  * resets the connection, and the peer may lose the last bytes. */
 void transport_finish(struct transport *transport);
-/* Waits until the socket accepts output. For the end of the server, when `writable` is no longer
- * called. */
+/* If a thread owns the socket, waits until the thread accepts output. For the end of the server,
+ * when `writable` is no longer called. */
 void transport_make_room(struct transport *transport);
 
 bool transport_is_encrypted(const struct transport *transport);
-/* Does its handshake have input, but have to wait for its turn? Then the owner must not read it. */
+/* Does its handshake have input, but have to wait for its turn? Then the owner must not read it.
+ * False if a thread owns the socket. */
 bool transport_waits_to_shake(const struct transport *transport);
 /* Refuses the connection if its handshake takes too long (HANDSHAKE_SECONDS, in a lane
  * HANDSHAKE_LANE_SECONDS), or if its peer has closed while it waits for its turn. No effect after

@@ -12,7 +12,6 @@
 
 #include "server/net/tls/tls_state.h"
 
-/* Buffer in which small chunks are joined to one record. */
 static _Thread_local char joined[TLS_RECORD];
 
 enum { WRITE_MOST = 256 * 1024 }; /* bytes that one call encrypts, in less than a millisecond */
@@ -253,7 +252,6 @@ bool tls_peer_name(const struct tls_connection *conn, char *to, size_t size)
     const X509 *cert = SSL_get0_peer_certificate(conn->ssl);
     if (cert == NULL || SSL_get_verify_result(conn->ssl) != X509_V_OK) return false;
 
-    /* There must be exactly one common name. */
     X509_NAME *subject = X509_get_subject_name(cert);
     int at = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
     if (at < 0 || X509_NAME_get_index_by_NID(subject, NID_commonName, at) >= 0) return false;

@@ -57,7 +57,7 @@ struct pair {
     const char *cert_option, *cert, *key_option, *key, *pass;
 };
 
-/* Gives OpenSSL the password of a key. Without this callback it would ask at the terminal. */
+/* Without this callback, OpenSSL would ask for the password at the terminal. */
 static int give_password(char *to, int size, int writing, void *ctx)
 {
     (void)writing;

@@ -3,9 +3,8 @@
  * nor the loop.
  *
  * Folder server/net/tls: TLS with OpenSSL. settings makes the contexts from the options, tls keeps
- * and replaces them, connection reads and writes records. In server/net only transport, handshakes
- * and io_thread use connections; callers of these three do not see which connections are encrypted.
- * Start here; doc/tls.md is the page for operators.
+ * and replaces them, connection reads and writes records. Start here; doc/tls.md is the page for
+ * operators.
  *
  * May use: conf server/base store/base store/mem. */
 #pragma once
