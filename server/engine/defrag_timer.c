@@ -88,7 +88,6 @@ static bool defrag_slice(void *ctx, size_t amount)
     bool waits = engine->loading || reclaim_pending(&engine->store->reclaim) ||
                  store_next_due(engine->store) <= clock_now(timer->clock);
     if (!waits && engine->persist != NULL) {
-        /* While a child writes a snapshot, each page that this process changes exists twice. */
         struct persist_report report = persist_report(engine->persist);
         waits = report.saving || report.rewriting;
     }

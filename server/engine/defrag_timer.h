@@ -18,6 +18,5 @@ void defrag_timer_free(struct defrag_timer *timer);
 /* Starts defragmentation if it would gain enough memory and `activedefrag` is set. Call about once
  * a second. */
 void defrag_timer_second(struct defrag_timer *timer);
-/* Returns the work to add to the background. */
 struct background_work defrag_timer_work(struct defrag_timer *timer);
 const struct defrag *defrag_timer_state(const struct defrag_timer *timer);

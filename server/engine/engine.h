@@ -114,8 +114,8 @@ static inline bool engine_keeps_overdue(struct engine *engine, msec now)
  * keys became ready. A request that looks like a line of HTTP closes the session without a reply.
  * Borrows argv during the call.
  *
- * Returns false if the request was delayed and nothing was done. Then call again with the same
- * request: after session_wake if the session waits, otherwise after the pause. */
+ * Returns false if the request was delayed and did not run. Then call again with the same request:
+ * after session_wake if the session waits, otherwise after the pause. */
 bool engine_request(struct engine *engine, struct session *session, struct command_ref command,
                     int argc, const struct bytes *argv);
 

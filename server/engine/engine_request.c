@@ -13,7 +13,6 @@
 #include "store/mem/mem.h"
 #include "store/txn/txn.h"
 
-/* Must the request wait for the end of a pause or of the server, or until a key has settled? */
 static bool must_wait(struct engine *engine, const struct call *call)
 {
     const struct command *row = call->command.row;
@@ -81,7 +80,7 @@ static void run_alone(struct engine *engine, struct call *call)
     }
 }
 
-/* Logged once a minute, as in Redis, so that unauthenticated clients can't fill the log. */
+/* Logs at most one a minute, as in Redis, so that unauthenticated clients can't fill the log. */
 static void log_http(struct engine *engine, const struct session *session)
 {
     msec now = clock_now(engine->clock), age = now - engine->http_logged_at;

@@ -13,10 +13,9 @@ enum {
     TEXT_SIZE = 512,
 };
 
-/* Refuses the call. All gates refuse through this function, so this is the only place that ends a
- * MULTI or makes its EXEC fail. The error's %s becomes `detail` or, if that is NULL, the command's
- * name. A refused EXEC replies with EXECABORT and the error inside it, or with the error alone if
- * `is_plain`. Returns true, so that a gate can return the result. */
+/* The error's %s becomes `detail` or, if that is NULL, the command's name. A refused EXEC replies
+ * with EXECABORT and the error inside it, or with the error alone if `is_plain`. Returns true, so
+ * that a gate can return the result. */
 static bool refuse_with(struct engine *engine, struct call *call, enum error error,
                         const char *detail, bool is_plain)
 {

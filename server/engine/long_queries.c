@@ -36,7 +36,6 @@ void long_queries_free(struct long_queries *queries)
     mem_free(queries);
 }
 
-/* Call when the session's wait has ended, because it has its reply or is being closed. */
 static void forget_asked(void *ctx)
 {
     struct asked *asked = ctx;

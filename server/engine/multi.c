@@ -1,4 +1,4 @@
-/* multi: a list of saved calls behind multi.h. */
+/* multi: see multi.h. */
 #include "server/engine/multi.h"
 
 #include <limits.h>

@@ -5,7 +5,6 @@
 #include "server/engine/multi.h"
 #include "store/mem/mem.h"
 
-/* A session that waits. */
 struct preparing {
     LIST_ENTRY(preparing) next;
     struct preparing_list *list;

@@ -1,7 +1,7 @@
 /* preparing: delays requests for which a thread must prepare something first, such as the sync of a
  * file or the addresses of a name. If the command did this itself, all clients would wait. Instead
  * the session waits: its request stays in the input, and is tried again whenever a thread has
- * finished something. If the client leaves, nothing must be undone. EXEC waits for what the
+ * finished something. If the client leaves, there is nothing to undo. EXEC waits for what the
  * commands of its queue need. The row of a command defines what it needs (`prepares`). */
 #pragma once
 

@@ -18,7 +18,6 @@ enum {
 
 TAILQ_HEAD(delayed_queue, delayed);
 
-/* A session whose request is delayed. */
 struct delayed {
     TAILQ_ENTRY(delayed) in_order;
     struct delayed_queue *queue;
@@ -121,14 +120,14 @@ static bool may_need_work(const struct engine *engine, unsigned db)
            due_at_come(keyspace_next_due(store_database(store, db)), clock_now(engine->clock));
 }
 
-/* A search for such keys among the arguments of calls. */
+/* A search among the arguments of calls for keys that settle slowly. */
 struct search {
     struct settle *settle;
     struct txn txn;         /* never committed, used for look-ups only */
     unsigned db;            /* the database of the calls */
     bool all_databases;     /* the calls may also use other databases */
     bool counts;            /* some call counts all keys */
-    struct settling *found; /* the first key that settles slowly */
+    struct settling *found; /* the first such key */
 };
 
 static void search_begin(struct search *search, struct engine *engine, unsigned db)
@@ -283,7 +282,6 @@ bool settle_slice(struct settle *settle, size_t amount)
     }
     bool worked = !TAILQ_EMPTY(&settle->keys);
 
-    /* The keys take turns. */
     if (worked) {
         struct settling *first = TAILQ_FIRST(&settle->keys);
         bool done = engine->role.replica; /* a new replica leaves the rest to its master */

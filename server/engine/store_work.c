@@ -1,4 +1,4 @@
-/* store_work: see store_work.h. Uses a timerfd and slices of background work.
+/* store_work: see store_work.h.
  *
  * The timer is absolute, on CLOCK_REALTIME: it never fires early, and TFD_TIMER_CANCEL_ON_SET wakes
  * the loop when the system clock is set. While the clock is held, the timer is not armed: the
@@ -39,8 +39,7 @@ struct store_work {
 };
 
 /* Called when the timer has fired, or (ECANCELED) when the system clock was set. In both cases the
- * end of this turn reads the clock, does the due work and arms the timer again, so nothing is left
- * to do here. */
+ * end of this turn reads the clock, does the due work and arms the timer again. */
 static void on_wake(void *ctx, unsigned what)
 {
     (void)what;
@@ -146,10 +145,9 @@ static bool expire_slice(void *ctx, size_t amount)
     return expiry_run(engine->store, now, amount) > 0;
 }
 
-/* Hides expired keys (keyspace_hide) where they must stay: on a replica, whose keys only its master
- * removes, and during a pause. Many keys may become overdue while the link to the master is down,
- * and hiding them early makes the next count fast. A replica that keeps up with its master has
- * nothing to hide. */
+/* Hides expired keys (keyspace_hide) where they must stay: on a replica and during a pause. Many
+ * keys may become overdue while the link to the master is down, and hiding them early makes the
+ * next count fast. A replica that keeps up with its master has nothing to hide. */
 static bool hide_slice(void *ctx, size_t amount)
 {
     enum { LATE = 1000 }; /* milliseconds */
@@ -282,10 +280,9 @@ static void work_at(struct store_work *work, msec at)
     background_turn(work->background);
 }
 
-/* Moves the clock from one due instant to the next. Looks for the next one only after each step,
- * because work that is due at one instant may make more work due, at the same instant or later. If
- * the work of an instant could not be done, as on a replica, moves the clock directly to its
- * goal. */
+/* Looks for the next due instant only after each step, because work that is due at one instant may
+ * make more work due, at the same instant or later. If the work of an instant could not be done, as
+ * on a replica, moves the clock directly to its goal. */
 void store_work_advance(struct store_work *work)
 {
     struct clock *clock = work->clock;

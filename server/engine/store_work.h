@@ -1,9 +1,6 @@
-/* store_work: the background work on the data: expiry, timeouts of blocked clients, freeing deleted
- * values, eviction, and trimming the table of client-side caching. Also owns the timer that wakes
- * the loop at the next deadline of the store or of a blocked client.
- *
- * The timer is a timerfd on the wall clock with an absolute time, because that is exact and also
- * fires when the clock is set. */
+/* store_work: the background work on the data, such as expiry, timeouts of blocked clients, freeing
+ * deleted values and eviction. Also owns the timer that wakes the loop at the next deadline of the
+ * store or of a blocked client. */
 #pragma once
 
 #include "server/base/clock.h"

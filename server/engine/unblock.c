@@ -56,7 +56,7 @@ void unblock_ready(struct engine *engine)
     if (pause == PAUSE_ALL) return;
     if (pause == PAUSE_NONE) blocked_wake_for_prefixes(engine->blocked, clock_now(engine->clock));
     while (blocked_next_try(engine->blocked, pause == PAUSE_WRITE, &try)) {
-        /* A lease granted to it would be lost until its end. */
+        /* A lease granted to a client that has gone would be lost until its end. */
         if (try.type == TYPE_LEASE && has_gone(try.session)) continue;
         /* The key becomes ready again when there are enough replicas. */
         bool lacks_replicas = try.type == TYPE_LEASE && gates_lacks_replicas(engine);

@@ -1,4 +1,4 @@
-/* latency: see latency.h. A ring of samples for each event. */
+/* latency: see latency.h. */
 #include "server/engine/observe/latency.h"
 
 static const char *const names[LATENCY_EVENTS] = {

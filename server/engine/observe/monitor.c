@@ -1,4 +1,4 @@
-/* monitor: see monitor.h. A list of sessions. */
+/* monitor: see monitor.h. */
 #include "server/engine/observe/monitor.h"
 
 #include <ctype.h>

@@ -110,7 +110,7 @@ void observe_monitor(struct observer *observer, const struct call *call)
     free_visible_arguments(argv, call);
 }
 
-/* Adds a call to the slow log. A separate function, so that other calls need none of its stack. */
+/* A separate function, so that calls that are not slow need none of its stack. */
 __attribute__((noinline)) static void note_slow(struct observer *observer, const struct call *call,
                                                 const struct span *span)
 {
@@ -130,7 +130,6 @@ __attribute__((noinline)) static void note_slow(struct observer *observer, const
     free_visible_arguments(argv, call);
 }
 
-/* Records the duration of an answered call in its command's histogram and in the slow log. */
 static inline void note_span(struct observer *observer, const struct call *call, struct span span)
 {
     struct command_stats *stats = call->command.stats;

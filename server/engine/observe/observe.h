@@ -9,8 +9,7 @@
  *     monitor    sends every call to MONITOR
  *     stats      the counters that no other part owns: connections, turns, peaks
  *
- * Counters of stats are incremented by the code in which the event happens. INFO, SLOWLOG, LATENCY
- * and the metrics port only read; no command depends on a measurement.
+ * Counters of stats are incremented by the code in which the event happens.
  *
  * May use: conf proto/resp server/base server/cmd/call store/. */
 #pragma once

@@ -1,4 +1,4 @@
-/* slowlog: see slowlog.h. A list from the newest call to the oldest. */
+/* slowlog: see slowlog.h. */
 #include "server/engine/observe/slowlog.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* stats: see stats.h. Computes rates, peaks and sums of time. */
+/* stats: see stats.h. */
 #include "server/engine/observe/stats.h"
 
 #include "store/mem/mem.h"

@@ -3,8 +3,8 @@
  *
  * Effects make keys ready. Ready keys are served in the order in which they became ready
  * (dehydrators: see blocked_state.h), and the clients of each key in the order in which they
- * blocked, until no key is ready. Blocking a client changes no data. An effect on a key that no
- * client waits for costs one table look-up, and nothing at all while no client is blocked.
+ * blocked, until no key is ready. An effect on a key that no client waits for costs a table
+ * look-up, and nothing while no client is blocked.
  *
  * A key can also become ready at an instant, when an element in it falls due. Each key stores the
  * earliest instant that its clients asked for, until that has passed. If the element is removed

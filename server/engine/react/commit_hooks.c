@@ -71,7 +71,6 @@ static void take_commit(void *ctx, const struct txn *txn)
         commit_to_all(hooks, txn);
 }
 
-/* Turns on only the hooks that are in use, so that effects cost nothing otherwise. */
 static unsigned take_begin(void *ctx, const struct txn *txn)
 {
     (void)txn;

@@ -105,9 +105,8 @@ static bool has_subscribers(const struct notify *notify)
            pubsub_count(notify->pubsub, PUBSUB_PATTERN) > 0;
 }
 
-/* Returns the events to request from the store. Events of keys cost the store almost nothing. For
- * events of members it must visit each member of a removed range, so these are requested only while
- * there are subscribers. */
+/* Events of keys cost the store almost nothing. For events of members it must visit each member of
+ * a removed range, so these are requested only while there are subscribers. */
 unsigned notify_wants(const struct notify *notify)
 {
     /* g: holders of leases. */
@@ -219,7 +218,6 @@ static void publish_message(struct notify *notify, struct bytes message)
     pubsub_publish(notify->pubsub, buffer_bytes(&notify->channel), message);
 }
 
-/* Publishes the message, which has its first part, with the list of subkeys after it. */
 static void publish_list(struct notify *notify)
 {
     buffer_append(&notify->message, "|", 1);

@@ -131,7 +131,7 @@ bool pubsub_subscribe(struct pubsub *pubsub, struct session *session, enum pubsu
     return true;
 }
 
-/* Removes the subscription from topic and session, frees it, and frees both if they are empty. */
+/* Frees the subscription, and its topic and its session's subscriber if these become empty. */
 static void drop_subscription(struct pubsub *pubsub, enum pubsub_kind kind,
                               struct subscription *subscription)
 {
