@@ -29,7 +29,7 @@ uint64_t rdb_crc64(uint64_t crc, const void *data, size_t len)
     const unsigned char *at = data;
     for (; len >= 8; at += 8, len -= 8) {
         uint64_t word = crc ^ little_unsigned(at, 8);
-        /* Written out, because GCC keeps a loop at -O2, which takes 1.5 to 2 times as long. */
+        /* Written out, because GCC keeps a loop at -O2, which is slower. */
         crc = tables[7][word & 0xff] ^ tables[6][word >> 8 & 0xff] ^ tables[5][word >> 16 & 0xff] ^
               tables[4][word >> 24 & 0xff] ^ tables[3][word >> 32 & 0xff] ^
               tables[2][word >> 40 & 0xff] ^ tables[1][word >> 48 & 0xff] ^ tables[0][word >> 56];

@@ -1,6 +1,5 @@
 /* packed: reads values whose parts are all in one packing (packing.h). Walks each packing twice:
- * first to check it to its end, then to pass its items to the visitor, which therefore never sees a
- * part of a damaged packing. */
+ * first to check it to its end, then to pass its items to the visitor. */
 
 #include "proto/rdb/reader.h"
 

@@ -1,4 +1,4 @@
-/* put: see wire.c for the layout of each part. */
+/* put: see put.h. */
 #include "proto/rdb/put.h"
 
 #include "store/base/little_endian.h"

@@ -1,6 +1,5 @@
-/* put: appends bytes, lengths, strings and scores to a buffer in RDB's format, each in its shortest
- * form. wire.c reads these forms and shows their layout. All functions return false if memory runs
- * out. */
+/* put: appends bytes, lengths, strings and scores to a buffer in RDB's format, whose layouts wire.c
+ * shows. All functions return false if memory runs out. */
 #pragma once
 
 #include "store/mem/buffer.h"

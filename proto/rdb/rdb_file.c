@@ -13,7 +13,7 @@ enum {
     OP_EXPIRE_MS = 252,
     OP_DATABASE = 254,
     OP_END = 255,
-    FOOTER = 10, /* bytes of version and checksum at the end of a payload */
+    FOOTER = 10, /* of a payload: version and checksum */
 };
 
 static void write_out(struct rdb_file *file, const void *data, size_t len)

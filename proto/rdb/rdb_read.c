@@ -8,9 +8,9 @@
 #include "proto/rdb/reader.h"
 #include "store/base/little_endian.h"
 
-/* The programs and RDB versions that can be read. A file begins with the magic and the version in
- * digits. A payload ends with the version alone, so the versions of two programs must not overlap:
- * Valkey numbers its own from 80 on. */
+/* The programs and RDB versions that can be read. A file begins with its program's magic and the
+ * version in digits. A payload names only the version, so the versions of two programs must not
+ * overlap: Valkey numbers its own from 80 on. */
 static const struct format {
     const char *magic, *program;
     int first, last;    /* RDB versions */
@@ -25,7 +25,7 @@ enum {
     HEAD = 9,
     CHECKSUM = 8,
     FIRST_WITH_CHECKSUM = 5, /* RDB version */
-    FIRST_WITHOUT_SUM = 15,  /* ... of payloads that may have a checksum of 0 */
+    FIRST_WITHOUT_SUM = 15,  /* RDB version: from here on a payload's checksum may be 0 */
     RELEASE_SHOWN = 24,
 };
 
@@ -91,7 +91,6 @@ bool rdb_begin_key(struct rdb_reader *reader, enum rdb_type type)
     return reader->key_begun;
 }
 
-/* Resets the attributes of keys (deadline, idle time, frequency), which belong to one key only. */
 static void reset_key(struct rdb_reader *reader)
 {
     reader->key.expire_at = RDB_NEVER;
@@ -233,7 +232,7 @@ static bool read_head(struct rdb_reader *reader)
     }
     if (reader->file_version >= format->first && reader->file_version <= format->last) return true;
 
-    /* The first record names the release that wrote the file: "redis-ver" or "valkey-ver". */
+    /* The first record usually names the release that wrote the file: "redis-ver", "valkey-ver". */
     char release[RELEASE_SHOWN];
     uint64_t code;
     struct bytes name, text;

@@ -4,10 +4,10 @@
  * streams, and dehydrators of the ReDe module. From type 22 on, Redis and Valkey number their types
  * differently; the version tells which program wrote a file or payload.
  *
- * Safe for any input: a length is not trusted before its bytes have arrived. The memory in use is
- * therefore at most proportional to the bytes received (88 times as much for compressed strings).
+ * Safe for any input: memory for a string grows as its bytes arrive, and a compressed string is
+ * rejected if its length exceeds 88 times the packed length (RDB_LZF_MAX_RATIO).
  *
- * Redis' rdb.h defines the format; each file of this folder shows the layouts that it reads. */
+ * The source of Redis defines the format. */
 #pragma once
 
 #include "proto/rdb/rdb_visitor.h"
@@ -19,16 +19,16 @@ enum { RDB_FOOTER = 10 /* of a payload: version and checksum */ };
 /* Writes which versions can be read: "1 to 16 of Redis (up to 8.10), ...". */
 void rdb_versions(char *to, size_t size);
 
-/* Reads a whole file up to its checksum, which RDB versions before 5 lack. Bytes after the end,
- * such as the commands of an AOF with an RDB preamble, stay in the source, from rdb_source_offset
- * on. */
+/* Reads a whole file with its checksum, which RDB versions before 5 lack. Bytes after the file,
+ * such as the commands of an AOF with an RDB preamble, are left in the source. */
 enum rdb_status rdb_read(struct rdb_source *source, const struct rdb_visitor *visitor,
                          struct rdb_error *error);
 
 /* Reads a payload of DUMP: one value, which is visited as a key without a name. Returns RDB_OK,
  * RDB_STOPPED, RDB_TOO_LARGE, or
  *
- *     RDB_FOREIGN    the version or checksum in the footer is wrong
+ *     RDB_FOREIGN    the version or checksum in the footer is wrong, or a pre-release of Redis 4.0
+ *                    wrote the value of a module, whose end only the module can find
  *     RDB_DAMAGED    the footer is right, but the value is damaged or of an unknown type */
 enum rdb_status rdb_read_payload(struct bytes payload, const struct rdb_visitor *visitor,
                                  struct rdb_error *error);

@@ -106,8 +106,8 @@ struct rdb_visitor {
     void *ctx;
     uint64_t max_string; /* longer strings and packings are RDB_TOO_LARGE; 0 for no limit */
     /* True if set_member, hash_field and zset_member return false for a part that the value already
-     * has, and for no other reason. The reader then need not remember the parts itself (seen.h),
-     * which for unpacked values would take more time than the rest of the reading. */
+     * has, and for no other reason. The reader then saves the time to remember the parts of
+     * unpacked values itself (seen.h). */
     bool finds_duplicates;
 
     bool (*database)(void *ctx,

@@ -35,7 +35,7 @@ enum {
     PACKED_NODE = 2,
     MAX_STREAM_NODE = 4096,   /* stream-node-max-bytes */
     MAX_STREAM_ENTRIES = 100, /* stream-node-max-entries */
-    /* Of a node's number of entries, one byte because MAX_STREAM_ENTRIES is below 128. */
+    /* Offset of a node's number of entries, one byte because MAX_STREAM_ENTRIES is below 128. */
     COUNT_AT = 6,
     ID_BYTES = 16,
 };
@@ -362,7 +362,6 @@ void rdb_writer_entry(struct rdb_writer *writer, const struct rdb_stream_entry *
         for (size_t i = 0; i < entry->count; i += 2) {
             struct bytes name = entry->texts[i];
             put_item(writer, name);
-            /* Keep the names, to compare those of later entries with them. */
             note_failure(writer, buffer_try_append(&writer->parts, &name.len, sizeof(name.len)) &&
                                      buffer_try_append(&writer->parts, name.data, name.len));
         }
@@ -483,7 +482,6 @@ static struct bytes second_of(const struct part *part)
     return (struct bytes){ part->texts + part->first_len, part->second_len };
 }
 
-/* Orders by score, and equal scores by the members' bytes. */
 static int compare_scored(const void *a, const void *b)
 {
     const struct part *x = a, *y = b;

@@ -123,8 +123,8 @@ bool rdb_read_dehydrator(struct rdb_reader *reader, bool annotated);
 
 /* ---- values of modules ---- */
 
-/* Read a part of a module's value. In an annotated value (since Redis 4.0), each part is preceded
- * by a number that tells its kind; the functions check this number. */
+/* Read a part of a module's value. In an annotated value (since Redis 4.0) an opcode precedes each
+ * part; the functions check this opcode. */
 bool rdb_get_module_number(struct rdb_reader *reader, bool annotated, uint64_t *value);
 bool rdb_get_module_string(struct rdb_reader *reader, bool annotated, struct buffer *scratch,
                            struct bytes *text);

@@ -21,7 +21,6 @@ struct rdb_seen {
 
 enum rdb_seen_result { RDB_SEEN_NEW, RDB_SEEN_BEFORE, RDB_SEEN_NO_MEMORY };
 
-/* Adds a member of the value, and tells whether it is new. RDB_SEEN_NO_MEMORY adds nothing. */
 enum rdb_seen_result rdb_seen_add(struct rdb_seen *seen, struct bytes member);
 void rdb_seen_clear(struct rdb_seen *seen); /* forgets all members, for the next value */
 void rdb_seen_drop(struct rdb_seen *seen);

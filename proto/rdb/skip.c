@@ -58,7 +58,7 @@ bool rdb_read_module(struct rdb_reader *reader, bool annotated)
     int version = parse_module_id(id, name);
     if (strcmp(name, "dehy-type") == 0 && version == 0)
         return rdb_read_dehydrator(reader, annotated);
-    /* Pre-releases of Redis 4.0 wrote no kinds, so only the module itself can find the end. */
+    /* Pre-releases of Redis 4.0 wrote no opcodes, so only the module itself can find the end. */
     if (!annotated)
         return rdb_fail(reader, RDB_FOREIGN,
                         "a value of the module type %s, whose end only the module can find", name);

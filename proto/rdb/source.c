@@ -94,7 +94,6 @@ bool rdb_source_fetch(struct rdb_source *source, uint64_t len, struct buffer *sc
         return true;
     }
 
-    /* Grow the buffer as bytes arrive, so that a false length allocates no memory. */
     scratch->len = 0;
     while (scratch->len < len) {
         size_t piece = scratch->len < FIRST_PIECE ? FIRST_PIECE : scratch->len;

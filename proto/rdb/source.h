@@ -15,9 +15,9 @@ typedef ssize_t rdb_read_fn(void *ctx, void *to, size_t size);
 
 enum rdb_source_state {
     RDB_SOURCE_GOOD,
-    RDB_SOURCE_ENDED,     /* fewer bytes left than requested */
-    RDB_SOURCE_FAILED,    /* the read function failed */
-    RDB_SOURCE_NO_MEMORY, /* out of memory */
+    RDB_SOURCE_ENDED,  /* fewer bytes left than requested */
+    RDB_SOURCE_FAILED, /* the read function failed */
+    RDB_SOURCE_NO_MEMORY,
 };
 
 struct rdb_source {

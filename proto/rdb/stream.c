@@ -27,7 +27,7 @@ enum {
     STREAM_4 = 26,
     STREAM_5 = 27,
     ID_BYTES = 16,
-    NAME_BYTES = 8, /* of a group's number */
+    NAME_BYTES = 8, /* bytes of a group's number in check_name */
     /* The limit of a node's texts is NODE_BYTES, plus NODE_TIMES bytes for each byte of the node.
      * Without it a small forged node could stand for any number of bytes: its entries share field
      * names, so a few bytes per entry would repeat a large name. In a node that a server writes at
@@ -135,7 +135,7 @@ static bool read_marks(struct stream_reading *in)
     if (!get_id(in->reader, &in->marks.last)) return false;
     if (rdb_stream_id_compare(in->marks.last, final) < 0)
         return rdb_damaged(in->reader, "a stream whose last ID is below that of an entry");
-    /* Older streams lack these; Redis 7 uses the same values. */
+    /* Types before STREAM_2 lack these three marks. Like Redis 7, take `count` for `added`. */
     in->marks.added = count;
     if (in->type >= STREAM_2 &&
         (!get_id(in->reader, &first) || !get_id(in->reader, &in->marks.max_deleted) ||
@@ -229,8 +229,8 @@ static bool read_groups(struct stream_reading *in)
         if (!rdb_get_string(reader, &reader->first, &group.name) ||
             !check_name(in, group.name, 0) || !get_id(reader, &group.last))
             return false;
-        /* Types before STREAM_2 do not store the number of entries added up to the last ID. It may
-         * be unknown. Redis 7 computes the same for such streams. */
+        /* Types before STREAM_2 do not store the number of entries read. Compute it as Redis 7
+         * does. */
         int order = rdb_stream_id_compare(group.last, in->marks.last);
         int from_first = rdb_stream_id_compare(group.last, in->first);
         if (added == 0 || order == 0 || (in->count == 0 && order < 0))

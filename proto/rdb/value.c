@@ -96,7 +96,7 @@ static bool get_earliest(struct rdb_reader *reader, const struct kind *kind, uin
     *earliest = 1;
     if (!kind->has_earliest) return true;
     if (!rdb_get_number(reader, 8, earliest)) return false;
-    /* One more than the latest means none. */
+    /* RDB_LATEST_FIELD + 1 means that no field has a deadline. */
     return *earliest <= RDB_LATEST_FIELD + 1 ||
            rdb_damaged(reader, "an invalid deadline of a field");
 }

@@ -136,9 +136,9 @@ static bool get_lzf_text(struct rdb_reader *reader, struct buffer *scratch, stru
     if (!rdb_source_fetch(reader->source, packed_len, &reader->packed, &packed))
         return rdb_no_bytes(reader);
     scratch->len = 0;
-    /* A small payload may unpack to a very large one, of which the value keeps a copy. At each
-     * mebibyte that the payload has unpacked to, check that there is memory for another one and for
-     * this string, twice: here and in the copy. */
+    /* A small payload may unpack to a very large value. Once for each mebibyte of unpacked strings,
+     * check that there is memory for another mebibyte and for this string, twice: in the buffer
+     * here, and in the visitor's copy. */
     uint64_t before = reader->unpacked;
     reader->unpacked += len;
     bool is_short =
