@@ -1,8 +1,7 @@
 /* agenda: a 4-ary heap in segments. The children of slot i are the slots 4i + 1 to 4i + 4. Slot i
- * is stored at cell i + 3, so that these four siblings share a cache line.
- *
- * The last segment grows in small steps. A growing agenda thus takes at most 20 bytes per slot, a
- * large one 18, and an empty one no memory. */
+ * is stored at cell i + 3, so that these four siblings share a cache line if the segment is
+ * aligned, as full ones from our pool are. The last segment grows in small steps, so that few cells
+ * are unused. An empty agenda takes no memory. */
 #include "store/struct/agenda.h"
 
 #include "store/base/ensure.h"
@@ -13,7 +12,7 @@
 enum {
     ARITY = 4,
     SKIPPED = ARITY - 1, /* unused cells before slot 0 */
-    SEGMENT_SHIFT = 9,   /* 8 KB; jemalloc adds a page to each larger block */
+    SEGMENT_SHIFT = 9,   /* 8 KB */
     SEGMENT = 1 << SEGMENT_SHIFT,
     SEGMENTS_MAX = UINT32_MAX >> SEGMENT_SHIFT, /* so that no slot equals DEADLINE_IDLE */
     FIRST_CAP = 8,
@@ -71,7 +70,7 @@ static RARE number number_new_far(struct agenda *ag, struct deadline *d, msec at
 }
 
 /* Gives all slots new arrival numbers, from 0 in their order. It is safe to change slots during
- * this walk, because their order stays the same and a walk reads no slot twice. */
+ * this walk, because the walk does not read a slot again after it has returned the deadline. */
 static RARE void renumber(struct agenda *ag)
 {
     struct agenda_walk walk;
@@ -230,8 +229,8 @@ static void heap_remove(struct agenda *ag, uint32_t i)
     uint32_t last = --ag->count;
     if (i != last) heap_sift(ag, i, number_at(ag, last));
 
-    /* Free memory only when much is unused, so that alternate adding and cancelling does not
-     * allocate each time. Only an empty agenda frees everything. */
+    /* Free memory only when much is unused or the agenda is empty, so that alternate adding and
+     * cancelling seldom allocates. */
     size_t all = cells(ag), taken = (size_t)ag->count + SKIPPED;
     if (ag->count == 0) {
         agenda_drop(ag);
@@ -266,7 +265,7 @@ void agenda_move(struct agenda *ag, struct deadline *d, msec at)
         agenda_add(ag, d, at);
         return;
     }
-    /* Make the new number before dropping the old one, because that may renumber all slots. */
+    /* Drop the old number last: number_new may renumber all slots, which reads it. */
     number n = number_new(ag, d, at);
     number_drop(ag, armed_number(ag, d));
     heap_sift(ag, d->slot, n);
@@ -304,7 +303,6 @@ void agenda_relocate(struct agenda *ag, struct relocation_cursor *cursor,
     while (cursor->at < ag->segment_count) {
         struct agenda_slot **segment = &ag->segments[cursor->at];
         *segment = relocation_block(relocation, *segment);
-        /* The far blocks of the segment. */
         uint32_t cell = (uint32_t)cursor->at++ << SEGMENT_SHIFT, end = cell + SEGMENT - SKIPPED;
         for (uint32_t i = cell > SKIPPED ? cell - SKIPPED : 0;
              i < end && i < ag->count && ag->far_count > 0; i++) {

@@ -2,9 +2,9 @@
  * members of large collections have their deadlines in agendas.
  *
  * The queue is a 4-ary min-heap with back positions: each deadline stores its slot, so that it can
- * be moved and cancelled in O(log n). The heap is stored in segments, so that growth never copies
- * more than one small block. Invariants: no slot is due before its parent; the deadline of slot i
- * stores i. A deadline must be aligned to 4 bytes and lie below address 2^48.
+ * be moved and cancelled in O(log n). The heap is stored in segments, so that growth copies at most
+ * 8 KB of slots. Invariants: no slot is due before its parent; the deadline of slot i stores i. A
+ * deadline must be aligned to 4 bytes and lie below address 2^48.
  *
  * A slot packs instant (46 bits), arrival number (35 bits) and pointer into 16 bytes. Two cases
  * exceed these widths:
@@ -93,10 +93,10 @@ void agenda_each_until(const struct agenda *ag, msec until,
 struct agenda_search {
     uint32_t slot; /* the next one to look at */
     msec first;    /* the earliest found so far, or NEVER */
-    /* The agenda as it was at the beginning; each change of the agenda changes one of these. */
+    /* The agenda's fields at the beginning: a difference shows that the agenda has changed. */
     uint64_t arrivals;
     uint32_t count;
-    uint32_t changes; /* how often the search has begun anew */
+    uint32_t changes; /* times that the search has begun anew */
     bool begun;
 };
 /* Makes a step of about `budget` slots, and adds their number to *steps. The budget doubles with

@@ -45,7 +45,6 @@ static struct counted_inner *inner_at(const struct counted_inner *inner, unsigne
     return (struct counted_inner *)*child_at(inner, i);
 }
 
-/* Moves `n` branches within a node or to another one. */
 static void branches_move(struct counted_inner *to, unsigned at, const struct counted_inner *from,
                           unsigned i, unsigned n)
 {
@@ -137,7 +136,7 @@ static void branches_shift(const struct counted *tree, struct counted_inner *inn
 static void node_insert(struct counted *tree, struct counted_node *prev, struct counted_node *node,
                         const void *label);
 
-/* Splits a full node before branch *i, which is to be inserted. Returns the node where this branch
+/* Splits a full node, so that branch *i can be inserted. Returns the node where this branch
  * belongs, and sets *i to its index there. */
 static struct counted_inner *inner_split(struct counted *tree, struct counted_inner *inner,
                                          unsigned *i, const void *label)

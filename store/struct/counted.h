@@ -16,10 +16,8 @@
  * node starts a new node after it, so that nodes stay full when keys rise. Otherwise a full node is
  * split in halves.
  *
- * ranked has inner nodes of its own, because its most frequent searches are by rank. It keeps
- * counts in an array, so that a search by rank reads one node per level; counted reads each child
- * that it passes. Sharing would save little code, because the functions of ranked_node.c
- * serve ranked's leaves too. */
+ * ranked has inner nodes of its own. It keeps counts in an array, so that a search by rank reads
+ * one node per level; counted reads each child that it passes. */
 #pragma once
 
 #include "store/mem/relocate.h"

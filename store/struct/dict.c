@@ -22,7 +22,7 @@ enum {
     GROW_LOAD = 15,
     SHRINK_LOAD = 12,
     MERGED_MAX = 64,    /* elements in a merged bucket */
-    SHRINK_WORK = 1024, /* buckets and elements that one change merges: about 10 us */
+    SHRINK_WORK = 1024, /* buckets and elements that one change merges */
     SHORT_ELEMENT = 36, /* bytes: an entry with a key of 16 bytes */
     ELEMENTS_AHEAD = 2, /* buckets ahead whose elements an iteration loads */
     DRAWS = 64,         /* failed draws of dict_random before it walks, */
@@ -98,7 +98,6 @@ static void directory_resize(struct dict *dict, size_t cap)
     dict->segment_cap = (uint32_t)cap;
 }
 
-/* Appends an empty bucket. */
 static struct dict_bucket *table_append(struct dict *dict)
 {
     size_t i = dict->buckets;
@@ -190,7 +189,6 @@ static inline bool has_key(const struct dict *dict, const void *element, struct 
     return len == 0;
 }
 
-/* Compares the elements in the line whose tags are equal, then those in the overflow. */
 static void *find_among_equal_tags(const struct dict *dict, const struct dict_bucket *bucket,
                                    struct bytes key, uint64_t equal, uint8_t tag)
 {
@@ -209,7 +207,6 @@ static void *find_among_equal_tags(const struct dict *dict, const struct dict_bu
     return NULL;
 }
 
-/* Returns the element with this key, or NULL. */
 static inline void *bucket_find(const struct dict *dict, const struct dict_bucket *bucket,
                                 struct bytes key, uint64_t hash)
 {
@@ -281,7 +278,7 @@ static void shrink(struct dict *dict)
         if (moved + bucket_count(low) > MERGED_MAX) return;
         for (unsigned i = 0; i < moved; i++)
             bucket_add(dict, low, bucket_get(high, i));
-        bucket_clear(high, &dict->overflow_bytes); /* its line stays for the next split */
+        bucket_clear(high, &dict->overflow_bytes); /* the next split expects zeros there */
         table_drop_last(dict);
         /* Prefetch the buckets of the next merge. */
         prefetch(bucket_at(dict, dict->buckets - 1));
@@ -535,8 +532,8 @@ void *dict_iter_next(struct dict_iter *iter)
     for (; iter->bucket < iter->dict->buckets; iter->bucket++, iter->position = 0) {
         const struct dict_bucket *bucket = bucket_at(iter->dict, iter->bucket);
         if (iter->position == 0) {
-            /* Prefetch the next buckets and their elements. Without this an iteration over a large
-             * table waits for memory twice for each element. */
+            /* Prefetch the next buckets and their elements, because an iteration over a large table
+             * would wait for memory at each of them. */
             const struct dict_bucket *far = bucket_ahead(iter, 2 * ELEMENTS_AHEAD);
             const struct dict_bucket *near = bucket_ahead(iter, ELEMENTS_AHEAD);
             if (far != NULL) prefetch(far);

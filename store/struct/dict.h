@@ -2,12 +2,12 @@
  * elements.
  *
  * Linear hashing (Litwin 1980; Larson 1988): the table grows and shrinks by one bucket at a time,
- * in segments behind a directory. No operation rehashes more than one bucket, and memory stays
- * proportional to the count, except that a table shrinks late if its elements are removed in the
- * order of a scan. The classic doubling needs two tables at once: memory peaks even if the elements
- * are moved in steps, as in Redis. A bucket is a cache line of eight tagged pointers
- * (dict_bucket.h), so that nearly all misses touch only that line, and most hits that line and the
- * element.
+ * in segments behind a directory. No operation but dict_reserve rehashes more than one bucket.
+ * Memory stays proportional to the count, except in a reserved table and after elements were
+ * removed in the order of a scan. The classic doubling needs two tables at once: memory peaks even
+ * if the elements are moved in steps, as in Redis. A bucket is a cache line of eight tagged
+ * pointers (dict_bucket.h), so that nearly all misses touch only that line, and most hits that line
+ * and the element.
  *
  * dict_scan gives Redis' guarantee: an element that is present from the first call to the last is
  * visited at least once, whether the table grows or shrinks meanwhile (reverse-binary cursor, after
@@ -97,9 +97,8 @@ void dict_iter_begin(struct dict_iter *iter, const struct dict *dict);
 /* Begins at bucket lot % buckets instead of the first one. */
 void dict_iter_from(struct dict_iter *iter, const struct dict *dict, uint64_t lot);
 void *dict_iter_next(struct dict_iter *iter); /* NULL at the end */
-/* Returns an element that the iteration will reach soon and that is in the cache by now, or NULL.
- * The caller can prefetch what this element points to. Successive calls return nearly all elements.
- * O(1) */
+/* Returns an element that the iteration will reach soon and has prefetched, or NULL. The caller can
+ * prefetch what this element points to. Successive calls return most elements. O(1) */
 void *dict_iter_ahead(const struct dict_iter *iter);
 
 /* Removes and returns some element, whichever is cheapest, or NULL if the table is empty. Hashes

@@ -6,7 +6,7 @@
 #include "store/struct/deadlines.h"
 #include "store/struct/packed.h"
 
-/* {0} if no member has a deadline. */
+/* {0} means that no member has a deadline. */
 struct expiring {
     const struct packed *packed;                 /* NULL if the collection is large */
     struct deadlines *deadlines;                 /* of a large one; may be NULL */

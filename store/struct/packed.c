@@ -1,5 +1,5 @@
-/* packed: records in one allocation. `cap` is the usable size that the allocator reports; it often
- * exceeds the requested size, so that most changes do not reallocate. */
+/* packed: see packed.h. `cap` is the usable size that the allocator reports, which may exceed the
+ * requested size. */
 #include "store/struct/packed.h"
 
 #include "store/base/ensure.h"
@@ -85,7 +85,6 @@ static size_t front_size(const struct packed *packed)
     return packed->has_front ? (unsigned char)packed->data[-1] : 0;
 }
 
-/* Returns the allocation; NULL if empty. */
 static char *block_of(const struct packed *packed)
 {
     return packed->has_front ? packed->data - front_size(packed) : packed->data;
@@ -172,7 +171,7 @@ bool packed_fits_instead(const struct packed *packed, uint32_t offset,
     return packed->len - old + record_size(record) <= PACKED_MAX_BYTES;
 }
 
-/* Returns true if two records have equal heads, and so equal sizes. Most neighbours do. The CPU
+/* Returns true if two records have equal heads, and so equal sizes. Neighbours often do. The CPU
  * predicts this branch, and then need not wait for the head of one record before it finds the next
  * record. */
 static inline bool is_alike(const char *record, const char *other)

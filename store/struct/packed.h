@@ -11,8 +11,8 @@
  *     ...       value
  *
  * The short head is for members of at most 15 bytes, values of at most 7 and no deadline. To change
- * the layout, change this comment, packed_head_at() here, and record_size() and encode() in
- * packed.c; no other code depends on it.
+ * the layout, change this comment, packed_head_at() and packed_get() here, and is_brief(),
+ * record_size(), encode() and is_alike() in packed.c.
  *
  * The caller may store a few bytes of its own before the first record, for example what all records
  * have in common. The last byte of this front is its length, and `data` points behind the front:
@@ -145,7 +145,7 @@ bool packed_expire(struct packed *packed, uint32_t offset, msec at);
  * no member has a deadline. */
 bool packed_earliest(const struct packed *packed, struct bytes *member, msec *at);
 msec packed_latest(const struct packed *packed); /* INT64_MIN without deadlines */
-/* Visits members with a deadline <= until. Return false to stop. */
+/* Visits members with a deadline <= until. The visitor returns false to stop. */
 void packed_each_until(const struct packed *packed, msec until,
                        bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx);
 

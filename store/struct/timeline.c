@@ -1,5 +1,5 @@
-/* timeline: finds, inserts and removes slots, and splits and merges leaves; counted.c does the same
- * for the nodes above the leaves. Leaves are merged late, as inner nodes are (counted.h).
+/* timeline: see timeline.h; counted.c splits and merges the nodes above the leaves. Leaves are
+ * merged late, as inner nodes are (counted.h).
  *
  * An instant belongs after its equals, in the last child whose key is not later. */
 #include "store/struct/timeline.h"
@@ -11,7 +11,7 @@
 #include "store/struct/timeline_state.h"
 
 enum {
-    STEP = 8,  /* a leaf's cap is a multiple of this many slots */
+    STEP = 8,  /* slots; the cap of a growing leaf is rounded up to a multiple */
     AHEAD = 8, /* timeline_pop_due prefetches the owner this many pops ahead */
 };
 
@@ -122,8 +122,8 @@ static bool in_span(msec from, msec to)
 /* --- leaves --- */
 
 /* Inserts an empty leaf with base `at` after `prev`, or as the only leaf if `prev` is
- * TIMELINE_NONE. No instant of the leaf may be before `at`. No leaf may stay empty: the caller must
- * put a slot into it before it calls anything else. */
+ * TIMELINE_NONE. No instant of the leaf may be before `at`. The caller must put a slot into it,
+ * because no leaf may stay empty. */
 static uint32_t leaf_new(struct timeline *tl, uint32_t prev, unsigned cap, msec at)
 {
     uint32_t number = tl->free_number;
@@ -209,7 +209,7 @@ static uint32_t leaf_cut(struct timeline *tl, uint32_t number, unsigned from)
     return right;
 }
 
-/* Merges two leaves, if they have the same parent and fit with room to spare. */
+/* Merges two leaves, if they have the same parent, fit with room to spare, and lie in one span. */
 static bool leaf_merge(struct timeline *tl, uint32_t left, uint32_t right)
 {
     if (left == TIMELINE_NONE || right == TIMELINE_NONE) return false;
@@ -228,7 +228,8 @@ static bool leaf_merge(struct timeline *tl, uint32_t left, uint32_t right)
     return true;
 }
 
-/* Makes a leaf whose span includes `at`, which belongs at *slot of a leaf that has slots. */
+/* Gives leaf *number, which has slots, a span that includes `at`, which belongs at *slot. If no
+ * span includes it and all slots, moves `at` or the slots to a new leaf. */
 static void make_span(struct timeline *tl, uint32_t *number, unsigned *slot, msec at)
 {
     struct timeline_leaf *leaf = timeline_leaf_of(tl, *number);
@@ -288,7 +289,7 @@ static inline void leaf_prefetch(const struct timeline_leaf *leaf)
         __builtin_prefetch(line, 1);
 }
 
-/* Returns the first slot later than `at`. The search has no branch that depends on an instant,
+/* Returns the first slot later than `at`. The loop has no branch that depends on an instant,
  * because such branches would be unpredictable. */
 static unsigned slot_after(const struct timeline_leaf *leaf, msec at)
 {
@@ -305,7 +306,6 @@ static unsigned slot_after(const struct timeline_leaf *leaf, msec at)
     return low;
 }
 
-/* Descends into the last child whose first key is <= at. */
 static struct timeline_leaf *leaf_for_instant(const struct timeline *tl, msec at)
 {
     const struct counted_node *node = tl->tree.root;
@@ -351,7 +351,7 @@ void timeline_add(struct timeline *tl, struct timeline_node *node, msec at)
     }
     leaf_make_room(tl, &number, &slot, at);
     struct timeline_leaf *leaf = timeline_leaf_of(tl, number);
-    /* Open a gap by moving the slots on the shorter side. */
+    /* Open a gap. If there is room on both sides, move the slots on the shorter one. */
     unsigned count = (unsigned)leaf->node.total;
     bool at_end = leaf->begin + count == leaf->cap;
     if (at_end && slot == count) {

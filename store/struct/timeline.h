@@ -14,7 +14,7 @@
  *
  * Compared with the agenda (a heap), draining takes a third of the time or less, counting up to an
  * instant and finding the next after one cost O(log n), and a timeline can be walked in order. But
- * adding, moving and cancelling cost several times as much. Keys and members, whose deadlines are
+ * adding, moving and cancelling cost 1.5 to 16 times as much. Keys and members, whose deadlines are
  * moved and cancelled, therefore use agendas; dehydrators, which are polled and queried, use
  * timelines. doc/deadlines.md has the figures. */
 #pragma once
@@ -54,7 +54,7 @@ struct timeline {
 
 void timeline_init(struct timeline *tl);
 void timeline_drop(struct timeline *tl); /* frees the tree; does not touch the owners */
-/* Drops the timeline in slices: frees at most *work blocks and subtracts their number from *work.
+/* Drops the timeline in slices: frees about *work blocks and subtracts their number from *work.
  * Returns true when done. The timeline must not be used between slices. */
 bool timeline_drop_some(struct timeline *tl, size_t *work);
 

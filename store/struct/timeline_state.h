@@ -5,15 +5,16 @@
  * 49 days; an instant farther away needs another leaf, even if this one has room.
  *
  * Leaves are linked in order. They are addressed by number, so that an owner needs only 4 bytes to
- * store its leaf. Numbers lead to leaves through segments, so that growth never copies more than
- * one small block. A leaf keeps its number, but while there is only one segment and it grows, the
- * leaf's address may change: a pointer to a leaf is valid until the next leaf is inserted.
+ * store its leaf. Numbers lead to leaves through segments, of which growth copies only the first. A
+ * leaf keeps its number, but while there is only one segment and it grows, the leaf's address may
+ * change: a pointer to a leaf is valid until the next leaf is inserted.
  *
  * The keys of the tree above are instants (counted.h).
  *
  * When a slot is appended to a full leaf, the leaf stays full and a new one follows it. Other full
- * leaves are split in halves. Leaves are allocated in steps, so that a half-full one takes about
- * half the memory. Reallocating moves only slots and does not touch owners. */
+ * leaves are split in halves. The slots of a leaf are allocated in steps, except that a leaf
+ * appended behind all others is allocated whole. Reallocating moves only slots and does not touch
+ * owners. */
 #pragma once
 
 #include <string.h>
