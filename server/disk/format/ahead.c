@@ -75,7 +75,7 @@ struct ahead {
 
 /* ---- the reading thread ---------------------------------------------------------------------- */
 
-/* Waits until all parts before this number are released. Returns false if it must stop. */
+/* Waits until all parts before this number are released. Returns false if the thread must stop. */
 static bool await_release(struct ahead *ahead, uint64_t number)
 {
     pthread_mutex_lock(&ahead->lock);
@@ -100,10 +100,10 @@ static void pass_part(struct ahead *ahead)
     pthread_mutex_unlock(&ahead->lock);
 }
 
-/* Enlarges a text for `wanted` bytes: to the size of its command and of what may follow in the last
- * block, if that is known and at most four times as much; otherwise to twice its size. Only one
- * text is ever large: another one must first be released, and then hands its memory over. Returns
- * false if the thread must stop. */
+/* Enlarges a text for `wanted` bytes: to the size of its command and one block more, if that size
+ * is known and at most four times as much; otherwise to at least twice its size. Only one text is
+ * large at a time: another large text must first be released, and then exchanges its memory with
+ * this text. Returns false if the thread must stop. */
 static bool enlarge(struct ahead *ahead, struct text *text, size_t wanted)
 {
     size_t cap = wanted > 2 * text->cap ? wanted : 2 * text->cap;
@@ -139,7 +139,7 @@ static struct text *take_block(struct ahead *ahead, const char *data, size_t len
 {
     struct text *text = &ahead->texts[ahead->current];
     if (text->parsed > 0) {
-        /* What is parsed ends in the last block, so the rest is shorter than a block. */
+        /* The parsed bytes end in the last block, so the rest is shorter than a block. */
         struct bytes rest = bytes_of(text->data + text->parsed, text->len - text->parsed);
         ahead->current = (ahead->current + 1) % TEXTS;
         text = &ahead->texts[ahead->current];
@@ -189,7 +189,6 @@ static struct ahead_part *end_part(struct ahead *ahead, enum snapshot_got got)
     return part;
 }
 
-/* Has the text the beginning of a command that is in no part? */
 static bool has_rest(const struct ahead *ahead)
 {
     const struct text *text = &ahead->texts[ahead->current];
@@ -363,7 +362,7 @@ void ahead_stop(struct ahead *ahead)
     drop(ahead);
 }
 
-/* Waits until `until`, or without a limit if that is NULL. */
+/* Waits until `until`, or without a limit if `until` is NULL. */
 static enum ahead_got take_part(struct ahead *ahead, const struct timespec *until,
                                 const struct ahead_part **part)
 {
@@ -371,7 +370,8 @@ static enum ahead_got take_part(struct ahead *ahead, const struct timespec *unti
     pthread_mutex_lock(&ahead->lock);
     if (ahead->has_part) {
         ahead->released++;
-        /* Wakes the thread when half of the parts are free: one wake-up for several parts. */
+        /* Wake the thread only once half of the parts are free: one wake-up serves several parts.
+         */
         if (ahead->filled - ahead->released <= PARTS / 2) pthread_cond_signal(&ahead->changed);
     }
     while (ahead->filled == ahead->released && !ahead->lacks_block && waits) {

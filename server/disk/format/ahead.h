@@ -1,7 +1,7 @@
 /* ahead: a thread that prepares a load for the main thread. It reads the blocks of a snapshot or
  * the records of a journal, checks, unpacks and parses them; the main thread applies their effects
- * to the store. With two cores a start then takes about as long as the main thread's part, a little
- * more than half of all the work. Depends on snapshot_file.h and parsed.h.
+ * to the store. With two cores a start then takes about as long as the main thread's part. Depends
+ * on snapshot_file.h and parsed.h.
  *
  * The blocks of a full copy arrive from a master: the main thread receives them, because its loop
  * serves clients meanwhile, and hands them to the thread.
@@ -32,7 +32,8 @@ struct ahead_part {
     /* Offsets of the block that the part was read from. A copy sets only `end`; a journal sets
      * neither of them. With SNAPSHOT_END, `end` is the end of the snapshot or copy. */
     uint64_t begin, end;
-    bool is_incomplete; /* at SNAPSHOT_END, not of a journal: the last command has no end */
+    bool is_incomplete; /* set with SNAPSHOT_END of a snapshot or copy: the last command is cut off
+                         */
     struct snapshot_fault fault;
     struct parsed_batch batch;
 };
@@ -66,8 +67,8 @@ enum ahead_got {
 enum ahead_got ahead_try(struct ahead *ahead, int64_t until_usec, const struct ahead_part **part);
 
 /* Returns space for the next block of a copy, including the block's header (block.h): the same
- * space until ahead_give. Returns NULL while the thread has all blocks and has parsed none of them:
- * then call ahead_try, which lets the thread continue. */
+ * space until ahead_give. Returns NULL while the space is full of blocks that the thread has not
+ * parsed: then call ahead_try, which lets the thread continue. */
 char *ahead_block(struct ahead *ahead);
 /* Hands the thread the block that the caller has put into the space of ahead_block. `end` is the
  * offset of the block's end in the copy. */

@@ -12,7 +12,7 @@
 enum {
     PROGRESS = 1 << 20,
     PACKED_MOST = 255, /* LZ4 makes a text at most this many times shorter */
-    ELEMENT_LEAST = 7, /* bytes of a command for the shortest key or member */
+    ELEMENT_LEAST = 7, /* bytes of the shortest key or member in a command: "$1\r\na\r\n" */
 };
 
 struct writing {
@@ -71,7 +71,6 @@ static bool fail_load_reading(struct base_load *load, const struct snapshot_faul
     return fail_load_at(load, fault->offset, fault->reason);
 }
 
-/* Reports each MiB of the file. */
 static void report_done(const struct base_load *load, uint64_t *reported, uint64_t done)
 {
     if (load->progress.report == NULL || done < *reported + PROGRESS) return;

@@ -16,14 +16,14 @@ struct base_size {
     uint64_t keys, bytes;
 };
 
-/* Writes the file and syncs it. Returns 0 or an errno. After an error the old file is still there,
- * with the exception that snapshot_finish describes. Sets *size. O(n) */
+/* Writes the file and syncs it, and sets *size. Returns 0 or an errno. After an error the old file
+ * is still there, with the exception that snapshot_finish describes. O(n) */
 int base_write(const struct store *store, const char *path, const struct snapshot_options *options,
                struct base_size *size);
 
 struct base_load {
     struct replay_progress progress; /* in bytes of the file; report may be NULL */
-    thread_starter *start_thread;    /* to read in a thread of its own; NULL: without one */
+    thread_starter *start_thread;    /* starts the thread that reads ahead; NULL for no thread */
     struct base_size size;
     uint64_t commands, effects;  /* number of those applied */
     struct position_marks marks; /* the mark of the data's position in a stream */

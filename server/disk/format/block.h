@@ -31,9 +31,9 @@ struct block_sizes {
 struct block_sizes block_sizes(const char header[BLOCK_HEADER]);
 /* Can a block have these sizes? Both are 0 in the last block. If not, the stream is damaged. */
 bool block_sizes_ok(const struct block_sizes *sizes);
-/* Returns true if the checksum in the block's header is right, and stores it in *sum. *sum must be
- * the checksum of the block before, or the one with which the stream begins. Covers the sizes and
- * the stored bytes, which must all have been read. */
+/* Returns true if the checksum in the block's header is right, and sets *sum to the checksum of the
+ * block. Before the call *sum must be the checksum of the block before, or the one with which the
+ * stream begins. The checksum covers the sizes and all stored bytes. */
 bool block_sum_ok(const char *block, const struct block_sizes *sizes, uint32_t *sum);
 /* Returns the raw bytes of a block: the stored bytes themselves, or those unpacked into `scratch`.
  * Returns NULL if the stored bytes are not LZ4 of sizes->raw bytes. */

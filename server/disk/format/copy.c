@@ -14,9 +14,10 @@
 enum {
     VERSION = 1,
     HEADER = 20,
-    PIECE = 8 * 1024, /* bytes of commands between two calls of `between`, ... */
+    /* `between` is called after so many bytes or parsed items, and at this interval of waiting. */
+    PIECE = 8 * 1024,
     PIECE_ITEMS = 128,
-    WAIT_USEC = 500, /* ... and the time while a thread is waited for */
+    WAIT_USEC = 500,
 };
 
 #define MAGIC "EXPIRED-COPY"

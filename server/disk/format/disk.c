@@ -168,7 +168,7 @@ int disk_sync_dir(const char *path)
     if (error != 0) return error;
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return errno;
-    /* EINVAL means that the file system can't sync directories, and orders its names by itself. */
+    /* EINVAL means that the file system can't sync directories. */
     if (fsync(fd) < 0 && errno != EINVAL) error = errno;
     close(fd);
     return error;

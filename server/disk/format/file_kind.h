@@ -1,6 +1,6 @@
 /* file_kind: recognizes a file by its first bytes, and decides whether the file may be replaced.
- * All code under server/disk/ asks it before replacing or removing a file, so that no file of
- * another program is lost. */
+ * Code under server/disk/ must ask it before it replaces or removes a file that it has not just
+ * created, so that no file of another program is lost. */
 #pragma once
 
 #include <stddef.h>
@@ -29,7 +29,7 @@ enum file_kind {
     FILE_UNREADABLE,
 };
 
-/* Returns the kind of the file at this path, whose links it follows; a dangling link is unreadable.
+/* Returns the kind of the file at this path. Follows symbolic links; a dangling link is unreadable.
  * Sets errno for FILE_UNREADABLE. */
 enum file_kind file_kind(const char *path);
 enum {

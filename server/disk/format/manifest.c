@@ -242,7 +242,7 @@ static int save_manifest(struct manifest *manifest, struct manifest *next)
     int error = own_path(next, "", MANIFEST_END, path);
     if (error == 0) error = own_path(next, TEMPORARY, MANIFEST_END, temporary);
     if (error == 0 && file_check(path, FILE_SET(FILE_MANIFEST)) != 0) {
-        /* It may lack our first line and still be ours (manifest_load). */
+        /* Our manifest may lack our first line (manifest_load). */
         struct manifest there;
         char why[MANIFEST_WHY_MAX];
         manifest_init(&there, next->dir, next->prefix);
@@ -311,7 +311,6 @@ enum follows { CONTINUES, ANEW, BLANK };
 static int replace_base(struct manifest *manifest, uint64_t base, uint64_t segment, uint32_t id,
                         enum follows how)
 {
-    /* In the order of the data. */
     static const enum manifest_type order[] = { MANIFEST_HISTORY, MANIFEST_BASE, MANIFEST_SEGMENT };
     struct manifest next = without_files(manifest);
     next.blank = how == BLANK;
@@ -372,7 +371,7 @@ size_t manifest_first_torn(const struct manifest *manifest)
     return first;
 }
 
-/* Saves what was synced, if that has changed. A blank manifest stays blank. */
+/* Saves `next` if it has changed. A blank manifest stays blank. */
 static int save_if(struct manifest *manifest, struct manifest *next, bool changed)
 {
     next->blank = manifest->blank;
@@ -435,8 +434,8 @@ static bool is_own_name(const struct manifest *manifest, const char *name)
            (strcmp(name + len, MANIFEST_END) == 0 || strcmp(name + len, FIRST_END) == 0);
 }
 
-/* Removes the file if it is ours; leaves any other file and returns 0. An empty file with one of
- * our names is removed, too: it contains no data to lose. */
+/* Removes the file if it is ours, or if it is empty and has one of our names. Leaves any other file
+ * and returns 0. */
 static int remove_file(const struct manifest *manifest, const char *name)
 {
     char path[DISK_PATH_MAX];
@@ -448,7 +447,6 @@ static int remove_file(const struct manifest *manifest, const char *name)
     return error != 0 ? error : disk_remove(path);
 }
 
-/* Returns when the base was made, or -1 if unknown. */
 static msec made_at(const struct manifest *manifest, const struct manifest_file *file)
 {
     char path[DISK_PATH_MAX];

@@ -84,7 +84,7 @@ struct manifest {
     size_t count;
     bool unsynced;  /* the folder's sync failed: a crash may bring the old manifest back */
     bool blank;     /* written by manifest_begin and not changed since */
-    msec keep_from; /* set by the caller: the first instant to reach; NEVER, at first, keeps none */
+    msec keep_from; /* set by the caller: the first instant to reach, or NEVER to keep no files */
     struct manifest_kept kept; /* found by the last sweep */
 };
 

@@ -1,5 +1,5 @@
 /* manifest_text: the functions of manifest_state.h: the list of files in a manifest, and its text
- * in the layout of manifest.h. Uses no folder and reads no file. */
+ * in the layout of manifest.h. */
 #include "server/disk/format/manifest_state.h"
 
 #include <inttypes.h>
@@ -122,7 +122,6 @@ __attribute__((format(printf, 2, 3))) static bool fail_manifest(struct reading *
     return false;
 }
 
-/* Parses a positive number. */
 static bool parse_number(struct reading *reading, const char *text, uint64_t *number)
 {
     size_t len = strspn(text, "0123456789");

@@ -44,7 +44,6 @@ void replay_restart(struct replay *replay)
 
 /* ---- effects --------------------------------------------------------------------------------- */
 
-/* Replaces unprintable bytes of a name, for terminals. */
 static void show_name(struct bytes from, char name[REPLAY_NAME_MAX + 1])
 {
     size_t len = from.len < REPLAY_NAME_MAX ? from.len : REPLAY_NAME_MAX;
@@ -99,7 +98,6 @@ static bool apply_prefetched(struct replay *replay, const struct parsed *one, un
     return good;
 }
 
-/* Applies the effects that wait. */
 static bool apply_waiting(struct replay *replay)
 {
     unsigned count = replay->waiting;
@@ -268,7 +266,7 @@ static void end_changes(struct replay *replay)
     struct store *store = replay->store;
     if (store == NULL) return;
     txn_commit(&replay->txn);
-    /* Free overwritten values here, because the background work does not run yet. */
+    /* Free overwritten values here, because no background work runs on the store during a load. */
     if (reclaim_pending(&store->reclaim)) reclaim_run(&store->reclaim, RECLAIM_WORK);
 }
 

@@ -39,8 +39,8 @@ struct replay {
     msec until;                   /* stop before the first record made after it; NEVER at first */
     thread_starter *start_thread; /* starts the thread that reads ahead; may be NULL */
     uint64_t ahead_from;          /* read smaller files without the thread; at first 1 MiB */
-    /* Tables are allocated ahead for at most this many elements. Starts at a million: allocating
-     * for these takes 10 ms, and while a replica loads a copy, its clients wait for that. */
+    /* Tables are allocated ahead for at most this many elements. At first about a million, because
+     * a replica's clients wait while it allocates tables for a copy. */
     uint64_t expects_most;
 
     /* private */

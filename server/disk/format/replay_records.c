@@ -32,9 +32,8 @@ struct reading {
      * the record, ascending. */
     size_t possible_ends[ENDS_MAX];
     unsigned end_count;
-    uint64_t unfinished_to;        /* 0, or the offset that the last command of the file can't reach
-                                    * beyond, if the file ends within it and the command belongs to
-                                    * the bad record */
+    uint64_t unfinished_to;        /* 0; or, if the file ends within a command of the bad record,
+                                    * the offset beyond which that command can't reach */
     struct instant_marks instants; /* marks up to `good`; `next` includes the current record */
     struct instant_marks next;
     uint64_t reported;
@@ -134,9 +133,10 @@ struct search {
     unsigned count;            /* number of candidates so far */
     uint64_t summed;           /* the file's offset up to which the sums have come */
     uint64_t found;            /* where the first good record begins; 0 if none was found */
-    uint64_t found_end;        /* where the last one ends */
+    uint64_t found_end;        /* where the last good record ends */
     uint64_t unfinished_to;    /* as in struct reading */
-    uint64_t found_apart;      /* where the first one from there on begins; 0 if none was found */
+    uint64_t found_apart;      /* where the first good record at or after `unfinished_to` begins; 0
+                                * if none was found */
 };
 
 static void sum_bytes(struct search *search, const char *data, size_t len)
@@ -208,7 +208,6 @@ static bool has_hole(const struct reading *in, uint64_t until)
     return false;
 }
 
-/* Searches the rest of the file for a good record. */
 static enum replay_end search_good_record(struct reading *in)
 {
     struct search search = { .summed = in->file->good, .unfinished_to = in->unfinished_to };
@@ -396,7 +395,6 @@ static bool find_end(struct reading *in, size_t *len, uint32_t *sum)
     }
 }
 
-/* Accepts the first `len` bytes in the buffer as good. */
 static void accept_bytes(struct reading *in, size_t len, uint32_t sum)
 {
     in->file->sum = sum;
@@ -405,7 +403,6 @@ static void accept_bytes(struct reading *in, size_t len, uint32_t sum)
     if (in->file->good - in->reported >= PROGRESS_STEP) report_segment_progress(in);
 }
 
-/* Notes the instant of the record that was accepted. */
 static void date_record(struct reading *in)
 {
     struct replay_file *file = in->file;
@@ -515,7 +512,7 @@ static bool replay_ahead(struct reading *in)
     struct ahead *ahead =
         ahead_of_journal(in->fd, in->file->size, &place, replay->until, replay->start_thread);
     bool good = true;
-    in->start = in->end = 0; /* the buffer is behind */
+    in->start = in->end = 0; /* the thread moves `good` past the buffered bytes */
     while (ahead != NULL && good) {
         const struct ahead_part *part = ahead_next(ahead);
         if (part->got == SNAPSHOT_END) break;

@@ -9,8 +9,8 @@
 #include "store/base/little_endian.h"
 #include "store/mem/mem.h"
 
-/* Sync the file each time it has grown by this much. In total this takes no longer than one sync at
- * the end, and no sync of the journal needs to wait for a gigabyte of the snapshot. */
+/* Sync the file each time it has grown by this much, so that a sync of the journal need not wait
+ * for a gigabyte of the snapshot. */
 enum { SYNC_BYTES = 8 << 20 };
 
 struct snapshot_writer {

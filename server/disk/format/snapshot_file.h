@@ -75,7 +75,7 @@ int snapshot_temporary(const char *path, char temporary[DISK_PATH_MAX]);
  * not ours. */
 int snapshot_create(const char *path, const struct snapshot_options *options,
                     struct snapshot_writer **writer);
-/* Appends bytes to the stream. After an error returns it again, and writes nothing more. */
+/* Appends bytes to the stream. After an error, writes nothing more and returns that error. */
 int snapshot_append(struct snapshot_writer *writer, const void *data, size_t len);
 /* Completes the file with this number of keys in its header, syncs it, renames it to the path and
  * syncs the folder, then frees the writer. Returns 0 or an errno. After an error the old file of

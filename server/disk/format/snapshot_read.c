@@ -61,8 +61,7 @@ static bool check_header(const char *header, size_t got, struct snapshot_fault *
     return true;
 }
 
-/* Reads and checks the header of the file, and closes the file. Returns false if the header can't
- * be read or is damaged. */
+/* Reads and checks the header of the file, and closes the file. */
 static bool get_header(int fd, char header[SNAPSHOT_HEADER])
 {
     struct snapshot_fault fault;
