@@ -133,7 +133,6 @@ bool apply_pop(struct txn *txn, struct entry *entry, const struct effect *effect
     return true;
 }
 
-/* Do the positions of the effect, `from` to `to`, lie within `count`? */
 static bool range_fits(const struct effect *effect, size_t count)
 {
     return effect->from >= 0 && effect->from <= effect->to && (size_t)effect->to <= count;

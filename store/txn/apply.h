@@ -1,5 +1,5 @@
 /* apply: turns an effect into a change, through the mutators that recorded it, for replay and
- * replicas. Nothing expires on access, because the journal contains a record of each removal. */
+ * replicas. */
 #pragma once
 
 #include "store/effect.h"

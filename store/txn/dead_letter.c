@@ -93,8 +93,8 @@ static size_t room_at_target(struct txn *txn, const struct entry *entry)
     return takes_entry(txn, target, &id) ? SIZE_MAX : 0;
 }
 
-/* Moves the element to the target of the entry's policy. If the target can't take it, the element
- * stays, and the function returns false. */
+/* Moves the element to the target of the entry's policy. Returns false, and keeps the element, if
+ * the target can't take it. */
 static bool bury(struct txn *txn, struct entry *entry, struct element *element)
 {
     struct dehydrator *dehydrator = entry->object.dehydrator;

@@ -4,8 +4,8 @@
  *     2    a command of this server (OWN)
  *     3    a name that begins with X., which only replay accepts
  *
- * One meaning differs from the client's command: ZADD here removes the deadline of a member, and
- * ZADDEX is for a member with a deadline.
+ * Unlike the client's command, ZADD here removes the deadline of a member; ZADDEX is for a member
+ * with a deadline.
  *
  * These commands are in files and on replicas. To change one, add a row with a new name, and keep
  * the old row for reading. Never change the meaning of a name. A reader refuses a file with an

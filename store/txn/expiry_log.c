@@ -74,20 +74,20 @@ static size_t print_score(const struct txn *txn, char *to, double score)
     return (size_t)snprintf(to, NUMBER_CHARS, "%.17g", score);
 }
 
-/* The largest hash that is logged field by field. */
 enum { FIELDS_MAX = 262144 };
 
 /* Returns 0 if the value may fit into `most` bytes. That is exact for a string and for the fields
- * of a hash; a value of another type is excluded only if no payload of it could fit. A hash of more
- * than FIELDS_MAX fields never fits. If the value does not fit, returns its size: the length of a
- * string, or the bytes of another value in memory. */
+ * of a hash; for other types it is an estimate. A hash of more than FIELDS_MAX fields does not fit.
+ * If the value does not fit, returns its size: the length of a string, or the bytes of another
+ * value in memory. */
 static uint64_t size_if_too_large(const struct object *object, uint64_t most)
 {
     if (object->type == TYPE_STRING) {
         uint64_t len = object_text(object).len;
         return len > most ? len : 0;
     }
-    /* No payload is this many times smaller than its value, so do not build one that can't fit. */
+    /* Do not build a payload that will hardly fit: few are this many times smaller than the
+     * value. */
     enum { PAYLOAD_SHARE = 16 };
     size_t size = object_bytes(object);
     bool fits = size / PAYLOAD_SHARE <= most;
@@ -289,7 +289,7 @@ static bool wants_value(struct txn *txn, const struct expiry_note *note)
     return log->wants_value;
 }
 
-/* Copies a text into the log's text. Returns its offset there. */
+/* Returns the offset of the copy in log->text. */
 static size_t keep_text(struct expiry_log *log, struct bytes text)
 {
     size_t from = log->text.len;

@@ -1,5 +1,5 @@
 /* txn: the write path. Commands read keys with txn_find and its siblings, and change them only with
- * the txn_* mutators below. The time, `now`, is an argument.
+ * the txn_* mutators. The time, `now`, is an argument.
  *
  * Each mutator changes the object and records an effect with its event, so that no command can
  * forget logging, keyspace events or WATCH. There is no rollback: a command decides first, then
@@ -53,7 +53,7 @@ enum origin {
     FROM_EXPIRY,
     FROM_EVICTION,
     FROM_POLICY, /* a new policy is applied to existing keys */
-    FROM_REPLAY, /* nothing expires on access: the journal records each removal */
+    FROM_REPLAY, /* nothing expires on access: the journal records the removals */
     FROM_MASTER, /* as FROM_REPLAY, but the listener receives the effects */
 };
 
@@ -62,13 +62,13 @@ enum {
     TXN_EVENT_WORDS = (EVENT_COUNT + 63) / 64,
 };
 
-/* How a put sets the deadline of its member. Where the rule leaves a member without a deadline, a
- * policy's MEMBERTTL applies; with LIFE_ADD it applies to an existing member too. */
+/* How a put sets the deadline of its member. A policy's MEMBERTTL sets the deadline instead for all
+ * members that are put with LIFE_ADD or LIFE_CLEAR, and for new ones with LIFE_KEEP. */
 enum life_rule {
     LIFE_ADD,     /* SADD, ZADD: an existing member keeps its deadline, a new one has none */
-    LIFE_KEEP,    /* HINCRBY, ZINCRBY: the same, but MEMBERTTL applies to new members only */
+    LIFE_KEEP,    /* HINCRBY, ZINCRBY: the same */
     LIFE_CLEAR,   /* HSET: no deadline */
-    LIFE_SET,     /* `at`, which must not be in the past */
+    LIFE_SET,     /* `at`, which may be in the past only in a replay */
     LIFE_SET_NEW, /* `at` for a new member; an existing member keeps its deadline */
 };
 struct lifetime {
@@ -119,8 +119,7 @@ struct txn {
     const struct policy *ruled_by;   /* and that policy, or NULL */
 };
 
-/* Does the transaction apply recorded effects? Then nothing expires on access, because each removal
- * is recorded too. */
+/* Does the transaction apply recorded effects? */
 static inline bool txn_replays(const struct txn *txn)
 {
     return txn->origin == FROM_REPLAY || txn->origin == FROM_MASTER;

@@ -8,8 +8,8 @@
 #include "store/mem/mem.h"
 #include "store/txn/expiry_log.h"
 
-/* Must the listener be asked for the mask in this transaction? Not in a replay, which may be nested
- * in another transaction and passes it no effects. */
+/* Must the listener be asked for the mask in this transaction? Not in a replay: it passes the
+ * listener no effects, and may run inside another transaction. */
 static bool is_heard(const struct txn *txn)
 {
     return txn->store->listener.begin != NULL && txn->origin != FROM_REPLAY;
@@ -41,7 +41,7 @@ void txn_drop_all_emptied(struct txn *txn)
     }
 }
 
-/* Does what few calls need. A separate function, so that other calls pay for one test only. */
+/* Does what few calls need. Not inlined, so that it costs other calls little. */
 __attribute__((noinline)) static void finish_call(struct txn *txn)
 {
     if (txn->withheld != NULL) txn_give_back(txn);
@@ -69,9 +69,9 @@ void txn_call(struct txn *txn, unsigned db)
     txn->named = NULL;
     txn->newly_read = NULL;
 
-    /* Ask the listener what it wants. Ask at each call of a client or master, because commands
-     * between the calls of a transaction may watch, subscribe or track. Ask once for background
-     * work, which makes a call for each key. */
+    /* Ask the listener at each call of a client or master, because commands between the calls of a
+     * transaction may watch, subscribe or track. Ask once for background work, which makes a call
+     * for each key. */
     struct store *store = txn->store;
     bool again = txn->origin == FROM_CLIENT || txn->origin == FROM_MASTER;
     if ((again || !txn->has_begun_call) && is_heard(txn))

@@ -29,7 +29,6 @@ void txn_rede_update(struct txn *txn, struct entry *entry, struct element *eleme
     dehydrator_update(entry->object.dehydrator, element, payload);
 }
 
-/* Counts the event for the statistics. A replica, and a replay, count nothing. */
 static void count_event(struct txn *txn, struct entry *entry, const struct element *element,
                         enum event event)
 {

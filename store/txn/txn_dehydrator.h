@@ -7,8 +7,7 @@
 /* Adds an element. Returns false if the id exists. */
 bool txn_rede_push(struct txn *txn, struct entry *entry, struct bytes id, struct bytes payload,
                    const struct stage *stage);
-/* Sets the element's stage. `event` tells whether the element was claimed, given back or
- * rescheduled. Returns the element, which may have moved in memory. */
+/* Sets the element's stage. Returns the element, which may have moved in memory. */
 struct element *txn_rede_move(struct txn *txn, struct entry *entry, struct element *element,
                               const struct stage *stage, enum event event);
 /* Replaces the payload, with event "rede.update". Invalidates `element`. */
@@ -29,7 +28,7 @@ bool txn_rede_set_schedule(struct txn *txn, struct entry *entry, const struct ef
  * deadline. */
 void txn_rede_follow(struct txn *txn, struct entry *entry, const struct successor *successor);
 bool txn_rede_unfollow(struct txn *txn, struct entry *entry, struct bytes id); /* false if absent */
-/* Makes the id count as present until `until`; it must not be an element's. */
+/* Makes the id count as present until `until`, even after its element is removed. */
 void txn_rede_remember(struct txn *txn, struct entry *entry, struct bytes id, msec until);
 bool txn_rede_forget(struct txn *txn, struct entry *entry, struct bytes id); /* false if absent */
 /* Sets the earliest microsecond of the next delivery of a dehydrator with a rate; 0 allows it at

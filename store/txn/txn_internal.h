@@ -23,16 +23,16 @@ static inline struct brief_tail *txn_brief_tail(const struct txn *txn)
     if (txn->ks->hidden > 0 || txn->ks->refreshers != NULL) return NULL;
     return store->listener.brief;
 }
-/* Passes the effect to the listener, sets the access time and applies a policy's REFRESH. Each
- * event is recorded once per key and call, and marked `again` when it is repeated: ZADD with three
- * members is one "zadd". */
+/* Passes the effect to the listener, sets the access time, and notes the write for the key's
+ * policy. An event that the call repeats on the same key is marked `again`: ZADD with three members
+ * is one "zadd". */
 void txn_record(struct txn *txn, struct entry *entry, struct effect *effect);
 /* Records an effect with these and further fields. Most mutators end with it. */
 #define RECORD(txn, entry, KIND, EVENT, ...)                                                       \
     txn_record(txn, entry, &(struct effect){ .kind = (KIND), .event = (EVENT), __VA_ARGS__ })
 /* As txn_record, for a change that is not a use of the key, such as an expired member. */
 void txn_notify(struct txn *txn, struct entry *entry, struct effect *effect);
-/* As txn_record, but does not mark repeated events (MSET k a k b is two "set"). */
+/* Only passes the effect on, and does not mark repeated events (MSET k a k b is two "set"). */
 void txn_record_each(struct txn *txn, struct bytes key, struct effect *effect);
 /* Records an event that changes no data. Costs two tests if nothing listens for events. */
 void txn_record_event(struct txn *txn, struct bytes key, enum event event);
@@ -63,7 +63,8 @@ struct object txn_key_remove(struct txn *txn, struct entry *entry);
 
 /* ---- rights to make a value: txn_refresh.c ---- */
 
-/* Ends the right to refresh the value if the effect sets or deletes it. */
+/* Ends the right to refresh the value if the effect sets a new value or deletes the value, but not
+ * if the value expires or is evicted. */
 void txn_refresh_note(struct txn *txn, const struct effect *effect);
 
 /* ---- members: txn_member.c ---- */
@@ -80,8 +81,7 @@ void txn_member_notify_expired(struct txn *txn, struct entry *entry);
  * all have expired and nothing needs their names, removes all at once, whatever the limit. */
 size_t txn_member_purge(struct txn *txn, struct entry **entry, msec by, size_t limit);
 
-/* Does a put need the member's old deadline? Not if the rule ignores old deadlines, and not if the
- * collection has no deadlines and there are no policies. */
+/* Must a put look up the deadline of an existing member? */
 static inline bool txn_life_matters(const struct txn *txn, const struct entry *entry,
                                     struct lifetime life)
 {
@@ -180,7 +180,7 @@ size_t txn_policy_cut(struct txn *txn, struct entry *entry, const struct policy 
 void txn_policy_applied(struct txn *txn, struct bytes name);
 
 /* ---- txn_withheld.c: withholds expired members from one call, for reads on a replica ---- */
-/* Withholds the expired members of a set, hash or sorted set of which some but not all have
+/* Withholds the expired members of a set, hash, sorted set or lease of which some but not all have
  * expired, or the expired entries of a stream. O(log n) for each expired member, or for each member
  * that the call names (txn_names_members). */
 void txn_withhold_expired(struct txn *txn, struct entry *entry);

@@ -161,7 +161,7 @@ struct entry *txn_key_put(struct txn *txn, struct bytes key, struct object objec
     struct entry *now = keyspace_replace(txn->ks, entry, object);
     if (now != entry) txn_forget(txn, entry);
     note_added(txn, now);
-    /* This SET has no listener, so no effect informs the index of turns. */
+    /* A SET to which nothing listens records no effect that would inform the index of turns. */
     if (txn->store->fair.count > 0) fair_note_key(&txn->store->fair, txn->ks->db, entry_key(now));
     reclaim_object(&txn->store->reclaim, old);
     access_note(txn->store, now, txn->now);
@@ -310,7 +310,6 @@ void txn_key_rename(struct txn *txn, struct entry *entry, struct bytes to)
     keyspace_remove(txn->ks, entry);
 }
 
-/* Records an effect in a database that may not be the call's. */
 static void record_in(struct txn *txn, unsigned db, struct bytes key, struct effect *effect)
 {
     struct keyspace *before = txn->ks;
@@ -371,7 +370,6 @@ static void record_element(void *ctx, struct effect *effect)
     txn_record_each(recording->txn, entry_key(recording->entry), effect);
 }
 
-/* Records all elements of the entry and its deadline, then the event. */
 static void record_whole(struct txn *txn, struct entry *entry, enum event event)
 {
     struct recording recording = { txn, entry };

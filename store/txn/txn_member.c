@@ -1,6 +1,5 @@
 /* txn_member: the deadlines of members, for sets, hashes, sorted sets and leases alike. Takes the
- * effects and events of each type from its row (txn_type.h), and does not know how a type stores
- * its members. */
+ * effects and events of each type from its row (txn_type.h). */
 #include "store/txn/expiry_log.h"
 #include "store/txn/txn_internal.h"
 #include "store/txn/txn_type.h"
@@ -18,8 +17,7 @@ void txn_member_expiry_set(struct txn *txn, struct entry *entry, struct bytes me
     txn_notify(txn, entry, &(struct effect){ .kind = EFFECT_NONE, .event = event, .a = member });
 }
 
-/* Sets the deadline, or removes it if `at` is NEVER. Records the effect before the change, because
- * `member` may point into the collection. */
+/* Records the effect before the change, because `member` may point into the collection. */
 static void set_member_deadline(struct txn *txn, struct entry *entry, struct bytes member, msec at,
                                 enum event event)
 {

@@ -76,8 +76,6 @@ bool txn_policy_drop(struct txn *txn, struct bytes name)
     return true;
 }
 
-/* Finds the policy of the entry, or returns NULL. Caches the last result, so that a call with many
- * members of one key needs one look-up. */
 const struct policy *txn_policy_of(struct txn *txn, const struct entry *entry)
 {
     if (txn->ruled_entry != entry) {
@@ -157,7 +155,6 @@ static void link_note(struct txn *txn, uint32_t index)
     txn->notes[note->chain].head = index + 1;
 }
 
-/* Does this cause make the policy apply? */
 static bool policy_heeds(const struct policy *policy, enum policy_cause cause)
 {
     switch (cause) {
@@ -297,8 +294,7 @@ static void follow_policy(struct txn *txn, const struct policy_note *note)
             txn_policy_cut(txn, note->entry, note->policy, SIZE_MAX);
     }
 
-    /* Compute the deadline that the policy demands. A deadline that the command itself set stays,
-     * and a read changes a deadline only with REFRESH ACCESS. */
+    /* Only MAXTTL limits a deadline that the command itself set. */
     enum policy_refresh refresh = note->policy->refresh;
     bool read_only = note->causes == CAUSE(READ);
     msec old = entry_expires_at(note->ks, note->entry);

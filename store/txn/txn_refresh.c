@@ -20,8 +20,6 @@ void txn_refresh_give_up(struct txn *txn, struct bytes key)
     if (refresher_end(txn->ks, key)) txn_record_each(txn, key, &effect);
 }
 
-/* The right to refresh a key's value ends with an effect that sets a new value or deletes the
- * value, but not when the value expires or is evicted. */
 void txn_refresh_note(struct txn *txn, const struct effect *effect)
 {
     bool ends = false;

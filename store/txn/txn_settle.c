@@ -10,8 +10,8 @@ static bool has_expired(const struct txn *txn, const struct entry *entry)
            entry->object.has_expiry && !txn_type_of(entry)->due_stays;
 }
 
-/* Should the key be dropped at once, without a look at its members? Yes if all members have
- * expired, unless a listener or a log wants each name. */
+/* Should an expired key be dropped at once, without a look at its members? Not if a listener or a
+ * log wants each name. */
 static bool goes_whole(struct txn *txn, const struct entry *entry)
 {
     if (!entry_expired(txn->ks, entry, txn->now)) return false;
@@ -31,9 +31,8 @@ static const struct policy *exceeded_policy(const struct txn *txn, const struct 
     return exceeds ? policy : NULL;
 }
 
-/* Returns the cost of removing `excess` members of which `stay` remain, in members. A type with
- * cut_copies copies the remaining members if they are fewer, and so pays only for the smaller
- * number. */
+/* Returns the cost, in members, of removing `excess` members while `stay` remain. A type with
+ * cut_copies copies those that remain if they are fewer. */
 static size_t work_of(const struct txn *txn, const struct entry *entry, size_t excess, size_t stay)
 {
     if (!txn_type_of(entry)->cut_copies) return excess;

@@ -70,7 +70,6 @@ static void cut_all(struct txn *txn, struct entry *entry, record *to)
     to(txn, entry, &trim);
 }
 
-/* Removes the first `count` entries. */
 static void cut(struct txn *txn, struct entry *entry, size_t count, record *to)
 {
     struct stream *stream = entry->object.stream;
@@ -137,8 +136,8 @@ void txn_group_set_position(struct txn *txn, struct entry *entry, struct stream_
     RECORD(txn, entry, EFFECT_GROUP_SET, event, .a = group_name(group), .position = *position);
 }
 
-/* Removes a group. Records the effect first, because it borrows the name of the group. The group's
- * pending entries may be many, so the reclaim queue frees them in slices. */
+/* Records the effect first, because it borrows the name of the group. The group's pending entries
+ * may be many, so the reclaim queue frees them in slices. */
 void txn_group_remove(struct txn *txn, struct entry *entry, struct stream_group *group)
 {
     RECORD(txn, entry, EFFECT_GROUP_DROP, EVENT_XGROUP_DESTROY, .a = group_name(group));

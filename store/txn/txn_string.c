@@ -11,7 +11,6 @@ void txn_string_set(struct txn *txn, struct bytes key, struct bytes value,
     txn_string_set_found(txn, key, txn_find(txn, key), value, how);
 }
 
-/* Records a SET whose value has this soft deadline. */
 static void record_set(struct txn *txn, struct entry *entry, const struct string_set *how,
                        msec soft)
 {
@@ -113,7 +112,6 @@ int64_t txn_string_append(struct txn *txn, struct entry *entry, struct bytes tai
     return length(entry);
 }
 
-/* Writes the effect's bytes at its offset and records it. */
 static int64_t write_at(struct txn *txn, struct bytes key, struct entry *entry,
                         struct effect *effect)
 {

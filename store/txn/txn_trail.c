@@ -46,8 +46,7 @@ static bool sign(struct txn *txn, const struct entry *entry, struct trail_event 
     return true;
 }
 
-/* The general case of txn_trail_set: the author is not known yet, or a policy, the master or the
- * server itself makes the change. Not inlined, because it is rare. */
+/* The general case of txn_trail_set. Not inlined, because it is rare. */
 __attribute__((noinline)) static void set_signed(struct txn *txn, const struct entry *entry,
                                                  msec at)
 {
@@ -86,7 +85,7 @@ void txn_trail_end(struct txn *txn, const struct entry *entry, enum trail_what w
     if (!sign(txn, entry, &event)) return;
     event.deadline = entry_expires_at(txn->ks, entry);
     event.extra = extra;
-    /* A master sends the removal of an expired key as a removal. */
+    /* The stream of a master does not tell an expiry from a deletion. */
     bool has_expired = event.deadline != NEVER && instant_expired(event.deadline, txn->now);
     if (what == TRAIL_DELETED && txn->origin == FROM_MASTER && has_expired)
         event.what = TRAIL_EXPIRED;

@@ -1,9 +1,9 @@
-/* txn_withheld: withholds expired members from one call without removing them, for reads on a
- * replica. Only the replica's master, whose clock may differ, may remove them.
+/* txn_withheld: withholds expired members from one call without removing them, mainly for reads on
+ * a replica: its master, whose clock may differ, removes them.
  *
- * The members are moved to an object of the transaction and put back when the call ends, so that
- * commands never see them. A stream withholds its expired entries in place. The key's agenda node
- * is not touched, because the members for which it is armed return. */
+ * The members are moved to an object of the transaction and put back when the call ends. A stream
+ * withholds its expired entries in place. The key's agenda node is not touched, because the members
+ * for which it is armed return. */
 #include "store/txn/txn_internal.h"
 
 #include "store/mem/mem.h"
