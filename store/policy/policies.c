@@ -153,7 +153,6 @@ static void count_target(struct policy_targets *targets, struct bytes name, bool
         policy_targets_remove(targets, name);
 }
 
-/* Adds the policy's options and targets to the table's counts, or removes them. */
 static void count_options(struct policies *policies, const struct policy *policy, bool adds)
 {
     for (unsigned option = 0; option < POLICY_OPTIONS; option++)
@@ -193,7 +192,7 @@ static void resize_children(struct policy_node *node, uint32_t count)
     node->child_count = count;
 }
 
-/* Frees a node and all below it. Recursive: the depth is at most the length of the longest name. */
+/* Recursive: the depth is at most the length of the longest name. */
 static void free_subtree(struct policies *policies, struct policy_node *node)
 {
     for (uint32_t i = 0; i < node->child_count; i++)

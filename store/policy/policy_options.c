@@ -23,7 +23,6 @@ bool policy_changes_keys(const struct policy *policy, const struct policy *old)
 
 /* ---- deadlines ------------------------------------------------------------------------------- */
 
-/* Returns this percentage of a span. */
 static uint64_t reach_of(msec span, unsigned percent)
 {
     return (uint64_t)(span / 100 * percent + span % 100 * percent / 100);

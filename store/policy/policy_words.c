@@ -61,7 +61,7 @@ struct reading {
     struct policy_fault *fault;
 };
 
-/* Sets the fault. Returns false, which the caller returns as well. */
+/* Sets the fault and returns false. */
 static bool refuse(const struct reading *reading, enum policy_error error, const char *name,
                    struct bytes word)
 {
@@ -116,7 +116,6 @@ static const struct unit spans[] = {
     { NULL, 0 },
 };
 
-/* Parses a number that may be followed by one of these units. */
 static bool read_amount(struct bytes word, const struct unit *units, int64_t *amount)
 {
     size_t digits = 0;
@@ -145,7 +144,6 @@ static bool read_value(const struct policy_part *part, struct bytes word, int64_
     }
 }
 
-/* Writes what a value of the part must be. */
 static void describe_value(const struct policy_part *part, char *text, size_t size)
 {
     text[0] = '\0';
@@ -167,7 +165,6 @@ static void describe_value(const struct policy_part *part, char *text, size_t si
     }
 }
 
-/* Takes the next word if it is this one. */
 static bool take_word(struct reading *reading, const char *word)
 {
     if (reading->next == reading->end || !bytes_is_word(*reading->next, word)) return false;
@@ -175,7 +172,6 @@ static bool take_word(struct reading *reading, const char *word)
     return true;
 }
 
-/* Takes a part of an option. */
 static bool take_part(struct reading *reading, const struct policy_row *row,
                       const struct policy_part *part)
 {
@@ -278,7 +274,8 @@ bool policy_read(const struct bytes *words, size_t count, const struct policies 
 }
 
 /* Parses the words as those of a client, then writes the policy and compares. The comparison
- * refuses what the parser accepts from clients but no version writes, such as "1h" for 3600000. */
+ * refuses what the parser accepts from clients but policy_words_write does not write, such as "1h"
+ * for 3600000. */
 bool policy_words_parse(const struct bytes *words, size_t count, struct policy *policy)
 {
     struct policy_fault fault;
