@@ -63,7 +63,7 @@ static const char *check_oom_values(const char *value)
     return fit ? NULL : "Invalid oom-score-adj-values, elements must be between -2000 and 2000.";
 }
 
-/* Clamps hz to its range. As in Redis, any number is accepted. */
+/* As in Redis, a number outside the range of hz is accepted, and clamped. */
 static void tidy_hz(char *value)
 {
     long hz = strtol(value, NULL, 10);
@@ -134,7 +134,7 @@ static const struct conf_option accepted[] = {
     ACCEPTED("rdma-completion-vector", INT, WITHIN(-1, 1024), .preset = "-1", FIXED),
     ACCEPTED("rdma-port", INT, WITHIN(0, 65535), .preset = "0", LIVE),
     ACCEPTED("rdma-rx-size", INT, WITHIN(1, INT_MAX), .preset = "1048576", FIXED),
-    /* Reports and the log, which contains at most the names of keys. */
+    /* Reports and the log. */
     ACCEPTED("availability-zone", TEXT, .preset = "", LIVE),
     ACCEPTED("commandlog-request-larger-than", INT, WITHIN(-1, INT64_MAX), .preset = "1048576",
              LIVE),
@@ -160,7 +160,7 @@ static const struct conf_option accepted[] = {
     ACCEPTED("use-exit-on-panic", YES_NO, .preset = "no", LIVE, .unlisted = true),
     ACCEPTED("watchdog-period", INT, WITHIN(0, INT_MAX), .preset = "0", LIVE, .unlisted = true),
     /* Data structures. Ignored because lists have no nodes to size or compress, large values are
-     * always freed in slices, and hash tables grow by one bucket at a time. */
+     * freed in slices, and hash tables grow by one bucket at a time. */
     ACCEPTED("activerehashing", YES_NO, .preset = "yes", LIVE),
     ACCEPTED("lazyfree-lazy-eviction", YES_NO, .preset = "no", LIVE),
     ACCEPTED("lazyfree-lazy-expire", YES_NO, .preset = "no", LIVE),
@@ -185,7 +185,7 @@ static const struct conf_option accepted[] = {
     ACCEPTED("active-defrag-cycle-min", INT, WITHIN(1, 99), .preset = "1", LIVE),
     ACCEPTED("active-defrag-cycle-max", INT, WITHIN(1, 99), .preset = "25", LIVE),
     ACCEPTED("active-defrag-max-scan-fields", INT, WITHIN(1, INT64_MAX), .preset = "1000", LIVE),
-    /* Files: ours have their own format, with checksums, and payloads are always verified. */
+    /* Files: ours have their own format, with checksums, and payloads are verified. */
     ACCEPTED("rdbchecksum", YES_NO, .preset = "yes", FIXED),
     ACCEPTED("sanitize-dump-payload", CHOICE(sanitizers), .preset = "no", LIVE),
     ACCEPTED("rdb-save-incremental-fsync", YES_NO, .preset = "yes", LIVE),
@@ -196,7 +196,7 @@ static const struct conf_option accepted[] = {
     ACCEPTED("no-appendfsync-on-rewrite", YES_NO, .preset = "no", LIVE),
     ACCEPTED("rdb-version-check", CHOICE(version_checks), .preset = "strict", LIVE),
     ACCEPTED("import-mode", YES_NO, .preset = "no", LIVE, .check = check_import_mode),
-    /* Replication: copies never need a disk on the master's side. */
+    /* Replication: a master sends a full copy without a file. */
     ACCEPTED("replica-lazy-flush", YES_NO, .preset = "no", LIVE),
     ACCEPTED("slave-lazy-flush", YES_NO, .preset = "no", LIVE, ALIAS("replica-lazy-flush")),
     ACCEPTED("replica-ignore-disk-write-errors", YES_NO, .preset = "no", LIVE),
@@ -210,7 +210,7 @@ static const struct conf_option accepted[] = {
     ACCEPTED("repl-rdb-channel", YES_NO, .preset = "yes", LIVE, .unlisted = true),
     ACCEPTED("replica-full-sync-buffer-limit", MEMORY, WITHIN(0, INT64_MAX), .preset = "0", LIVE),
     ACCEPTED("repl-mptcp", YES_NO, .preset = "no", FIXED),
-    /* Cluster: this server is always the only node. */
+    /* Cluster: this server is the only node. */
     ACCEPTED("cluster-allow-pubsubshard-when-down", YES_NO, .preset = "yes", LIVE),
     ACCEPTED("cluster-allow-reads-when-down", YES_NO, .preset = "no", LIVE),
     ACCEPTED("cluster-allow-replica-migration", YES_NO, .preset = "yes", LIVE),

@@ -14,7 +14,6 @@
 
 enum { INCLUDE_DEPTH = 8, FAULTS_ENOUGH = 1000 };
 
-/* Collects error messages. */
 struct faults {
     struct conf_error *error;
     size_t used, count, left_out;
@@ -287,7 +286,7 @@ bool conf_load_args(struct conf *conf, int argc, char *const *argv, struct conf_
 
     /* Debian's redis.conf has `appendonly no` and no `save` line: it relies on Redis' default save
      * points. Here the journal is the default, and such a file turns it off; without these save
-     * points nothing would be saved. */
+     * points no snapshot would be saved either. */
     const char *why;
     bool relies = !conf->appendonly && is_given(conf, "appendonly") && !is_given(conf, "save");
     if ((has_file || has_stdin) && relies &&

@@ -1,7 +1,5 @@
-/* options: rows of options about the process, limits and observation. Parsing, CONFIG GET, SET and
- * REWRITE, and expired.conf.example are made from the rows. The options_*.c files list the rows
- * about connections, data, replication and cluster clients; accepted.c lists the ignored
- * options. */
+/* options: rows of options about the process, limits and observation. conf.h lists the other
+ * tables. */
 #include "conf/option_table.h"
 
 #include <errno.h>
@@ -79,7 +77,6 @@ static bool is_word(const char *at, size_t len, const char *word)
     return len == strlen(word) && strncasecmp(at, word, len) == 0;
 }
 
-/* Is `word` among the words of the value? */
 static bool has_word(const char *value, const char *word)
 {
     for (const char *at = value + strspn(value, " "); *at != '\0'; at += strspn(at, " ")) {

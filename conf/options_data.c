@@ -16,7 +16,7 @@ static const struct conf_choice fsync_policies[] = {
     { NULL, 0 },
 };
 
-/* Accepts pairs of seconds and changes, both positive. */
+/* Accepts pairs of seconds (1 or more) and changes (0 or more). */
 static const char *check_save(const char *value)
 {
     int words = 0;

@@ -12,7 +12,7 @@ static const struct conf_choice copy_readers[] = {
     { "redis-7.0", 0 }, { "redis-8", 1 }, { "valkey-9", 2 }, { NULL, 0 }
 };
 
-/* Accepts "host port". */
+/* Accepts "host port", "no one" or "". */
 static const char *check_replicaof(const char *value)
 {
     value += strspn(value, " ");

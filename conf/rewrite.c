@@ -245,7 +245,7 @@ static void append_option(struct rewriting *all, const struct conf *defaults,
     free(preset);
 }
 
-/* Rewrites the text of a file. The caller frees the result. */
+/* The caller frees the result. */
 static char *rewritten(const struct conf *conf, const char *text, size_t len, size_t *new_len)
 {
     char *new_text;

@@ -112,7 +112,7 @@ void conf_words_add(struct conf_words *words, const char *word)
     words->at[words->count] = NULL;
 }
 
-/* Refuses words with a zero byte: values are C strings, which it would truncate. */
+/* Refuses words with a zero byte, which would end the value, a C string, too early. */
 bool conf_words_split(const char *text, size_t len, struct conf_words *words, const char **why)
 {
     char *word = conf_resize(NULL, len + 1);
