@@ -18,7 +18,6 @@
 
 enum { PATH_SIZE = 4096 };
 
-/* Prints text in a cell of a table. */
 static void print_cell(FILE *to, const char *text)
 {
     for (; *text != '\0'; text++)

@@ -33,12 +33,12 @@ struct check {
     msec now;
     struct store *store; /* holds the data of the current set with --deep; else NULL */
     unsigned set;
-    struct journal_end before; /* of the file before in the set; zeros: not a journal, or damaged */
+    struct journal_end before; /* of the file before; zero unless it is a whole or torn journal */
     bool cut_set;  /* a journal of this set was cut, so the next ones no longer continue it */
     bool unjudged; /* a file of this set could not be loaded: print no totals of its keys */
     struct points {
-        bool known;    /* of the files so far, instants from `from` to `to` can be reached */
-        bool is_ended; /* ... and those behind them can not, before the next base */
+        bool known;    /* a start can reach the instants from `from` to `to` */
+        bool is_ended; /* later files do not extend this range */
         msec from, to;
     } points;
     enum verdict worst;
@@ -333,7 +333,7 @@ static bool repair(struct check *check, const struct data_file *file, const stru
     if (!check->fix || file->kind != DATA_JOURNAL || file->is_kept) return false;
     if (check->cut_set) {
         puts("  continues the file before it, which was cut");
-        /* The file no longer fits behind that one, so it is emptied. */
+        /* The file no longer continues the one that was cut, so it is emptied. */
         if (found->journal.good >= first_line) return cut_at(file, first_line);
         puts("  not cut: no record of it can be read");
         return false;

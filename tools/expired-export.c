@@ -106,8 +106,8 @@ static void print_file(const struct data_file *file)
     fputs(": ", stderr);
 }
 
-/* Returns EXIT_GOOD or EXIT_TORN. *end is the end of the file before in the set, then of this
- * file. */
+/* Returns EXIT_GOOD or EXIT_TORN; ends the program if the file is neither. *end is the end of the
+ * file before in the set, then of this file. */
 static int load_file(struct store *store, const struct data_file *file, msec now,
                      struct journal_end *end)
 {
@@ -276,7 +276,6 @@ static void walk(struct export *export, bool writes)
                &(struct store_visitor){ take_effect, take_key, export, NULL, false });
 }
 
-/* Prints a line for each kind of loss. */
 static void report_losses(const struct export *export)
 {
     bool any = false;

@@ -10,7 +10,6 @@
 #include "tools/files/usages.h"
 #include "tools/manual/page.h"
 
-/* Writes the name of a shell function, which must not contain "-". */
 static void write_function(FILE *to, const struct usage *usage)
 {
     fputc('_', to);

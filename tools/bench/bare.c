@@ -2,8 +2,7 @@
  * needs in addition to bare's figures is that server's own work.
  *
  * One epoll loop parses each request completely, looks up its command, and sends a constant reply
- * of the type and length that a server full of data would send, with one read and one write per
- * connection and turn. */
+ * of the type and length that a server full of data would send. */
 #include <errno.h>
 #include <getopt.h>
 #include <netinet/in.h>

@@ -274,7 +274,7 @@ static void print_row(const struct load *load, const char *name, const struct fi
     fflush(stdout);
 }
 
-/* Runs the two structures in turns, so that other load on the machine affects both equally. */
+/* Runs the two structures in turns, so that other load on the machine affects both alike. */
 static void compare_structures(uint32_t count, uint32_t different)
 {
     struct load load = { .count = count, .different = different, .seed = 88172645463325252 };

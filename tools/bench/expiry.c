@@ -1,4 +1,4 @@
-/* expiry: measures how a RESP server behaves while very many keys expire.
+/* expiry: measures how a RESP server behaves while many keys expire.
  *
  * Fills the server with keys whose names contain their deadlines. There are two modes:
  *   - Deadlines spread over a few seconds: measures how late each "expired" event arrives, and

@@ -1,4 +1,4 @@
-/* members: measures what a million expiring members cost, and how late their events are.
+/* members: measures what expiring members cost, and how late their events are.
  *
  * Fills sets, hashes or sorted sets with members that have deadlines of their own. There are two
  * modes:

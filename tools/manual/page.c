@@ -45,7 +45,6 @@ static void write_line(FILE *to, const char *text, size_t len)
     }
 }
 
-/* Words within a line. */
 static void roff_words(FILE *to, const char *text)
 {
     write_line(to, text, strlen(text));
@@ -58,7 +57,7 @@ static void roff_heading(FILE *to, const char *title)
     fputc('\n', to);
 }
 
-/* The header of a page and its NAME. */
+/* Writes the header of a page and its NAME. */
 static void roff_begin(FILE *to, const struct roff_page *page)
 {
     fprintf(to, ".\\\" Made from the tables of the program.\n.TH ");
@@ -79,7 +78,7 @@ static void roff_subheading(FILE *to, const char *title)
     fputc('\n', to);
 }
 
-/* Paragraphs, separated by "\n". `x` becomes bold. */
+/* Writes paragraphs, which "\n" separates. `x` becomes bold. */
 static void roff_text(FILE *to, const char *text)
 {
     for (const char *at = text; *at != '\0';) {
@@ -91,7 +90,6 @@ static void roff_text(FILE *to, const char *text)
     }
 }
 
-/* A term in bold, and its value in italics unless that is NULL. */
 static void roff_term(FILE *to, const char *term, const char *value)
 {
     fputs(".TP\n\\fB", to);
@@ -173,7 +171,6 @@ static const char about_file[] =
     "If the file has errors, the daemon reports each one with its line, the option and the reason, "
     "and does not start. `expired --check-config` only reports them.";
 
-/* The form of an option's value, in words. */
 static void write_form(const struct conf_option *option, char *text, size_t size)
 {
     text[0] = '\0';

@@ -143,7 +143,6 @@ static void receive(struct drive *drive, struct conn *conn)
     memcpy(conn->carry, data + taken, conn->carry_len);
     if (conn->replies.whole != conn->awaited) return;
 
-    /* The batch is complete. */
     const struct script *script = drive->plan->script;
     int64_t now = now_nsec();
     if (drive->phase == MEASURE) {

@@ -1,6 +1,5 @@
 /* drive: sends a script over a number of connections, and measures. Each connection has one batch
- * under way. A batch is sent with one write; when all its replies have arrived, the next batch
- * follows. */
+ * under way; when all its replies have arrived, the next batch follows. */
 #pragma once
 
 #include "store/base/histogram.h"

@@ -11,7 +11,7 @@
  *
  *     k, m   a key and a member from 0 to keys - 1: random, or in turn while filling
  *     s      a random score without leading zeros
- *     n      the number of the round, which never repeats
+ *     n      the number of the round
  *     t, o   round n as a time, and the time of `behind` rounds ago
  *     v      a value; its size is an option of the load generator
  *     r, l   the first and the last integer in the reply to the previous command of the round

@@ -31,7 +31,7 @@ static void begin_array(struct replies *replies, int64_t count)
         replies->pending += (uint64_t)count - 1;
 }
 
-/* A line without its line break. */
+/* Takes a line without its line break. */
 static void take_line(struct replies *replies, const char *line, size_t len)
 {
     if (replies->pending == 0) {

@@ -159,7 +159,7 @@ void script_drop(struct script *script)
 
 static uint64_t random_below(struct numbers *numbers, uint64_t limit)
 {
-    uint64_t x = numbers->random; /* Marsaglia's xorshift64* */
+    uint64_t x = numbers->random; /* xorshift64* (Vigna 2016) */
     x ^= x >> 12;
     x ^= x << 25;
     x ^= x >> 27;
