@@ -13,7 +13,7 @@ bool arg_timeout(struct call *call, int i, msec *until)
 {
     long double seconds;
     *until = NEVER;
-    if (call->ready != NULL) return true; /* it is blocked already; its timeout does not change */
+    if (call->ready != NULL) return true;
     if (!number_parse_long_double(call->argv[i].data, call->argv[i].len, &seconds))
         return fail(call, ERR_TIMEOUT_FLOAT);
     long double ttl = ceill(seconds * 1000);

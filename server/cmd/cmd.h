@@ -11,7 +11,6 @@
 
 #include "server/cmd/call/command.h"
 
-/* SSCAN HSCAN ZSCAN. */
 extern const struct command_group set_scan_commands, hash_scan_commands, zset_scan_commands;
 
 /* Adds all groups to the table. Their context is longest_string, the maximum length of a string

@@ -41,8 +41,8 @@ static uint64_t step(void *ctx, uint64_t cursor)
     return set_scan(object->set, cursor, visit_member, &collection->scan);
 }
 
-/* SSCAN, HSCAN and ZSCAN: the variant is the type. As in Redis, options are parsed only if the key
- * exists: with a missing key even nonsense is accepted. */
+/* The variant is the type. As in Redis, options are parsed only if the key exists: with a missing
+ * key even nonsense is accepted. */
 static void cmd_scan(struct call *call)
 {
     enum type type = (enum type)call_variant(call);

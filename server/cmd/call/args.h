@@ -1,5 +1,5 @@
 /* args: parses the arguments of a call, and looks up keys by argument. Unless noted otherwise, a
- * function that returns false has already sent Redis' error, so its caller only returns. */
+ * function that returns false has already sent the error, so its caller only returns. */
 #pragma once
 
 #include "server/cmd/call/call.h"

@@ -33,7 +33,7 @@ bool call_has_room(size_t bytes)
     return bytes < LARGE || mem_has_room(2 * bytes);
 }
 
-/* Adds the values at all keys. A key that is named twice counts twice, as ZUNION reads it twice. */
+/* A key that is named twice counts twice, as ZUNION reads it twice. */
 static bool add_value_bytes(void *ctx, const struct call *call, struct bytes key)
 {
     size_t *sum = ctx;

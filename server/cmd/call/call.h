@@ -1,5 +1,5 @@
-/* call: one run of a command, with its arguments, transaction and reply. Data commands see nothing
- * else of the server, so scripts, replay and the module can run the same functions.
+/* call: one run of a command, with its arguments, transaction and reply. Requests,
+ * scripts, replay and the module run the same functions.
  *
  * Folder server/cmd/call: the interface of commands. A command is a row (command.h), whose function
  * receives a struct call. Start here; doc/first-command.md explains how to add a command.
@@ -43,8 +43,8 @@ enum block_kind {
     BLOCK_KINDS
 };
 
-/* A command that found nothing fills this in, to block until one of its keys has a value of this
- * type. */
+/* A command that found nothing fills this in, to block until one of its keys has a value of
+ * `type`. */
 struct block_request {
     int first, count;     /* the arguments that are the keys; with count 0, do not block */
     enum block_kind kind; /* except for BLOCK_FOR_KEY, the argument is a prefix with '*' */
@@ -68,8 +68,7 @@ struct block_request {
     /* Run again even if the key is gone or its type changes, to reply with an error. For a prefix:
      * run again even if a client that blocked earlier has just found nothing. */
     bool or_gone;
-    uint64_t
-        looks_needed; /* for REDE.FAIRCLAIM: as its first run set it, also when it runs again */
+    uint64_t looks_needed; /* REDE.FAIRCLAIM: set by its first run, kept for later ones */
     /* For streams: */
     bool or_claims; /* run again even if only a group's pending entries change */
     /* The arguments with which the command runs again, `argc` of them as in the call; NULL if they
@@ -148,7 +147,6 @@ static inline void reply_bytes(struct call *call, struct bytes text)
     else
         resp_bulk(call->out, text.data, text.len);
 }
-/* Replies with a field of a map: its name and an integer. */
 static inline void reply_named_integer(struct call *call, const char *name, int64_t value)
 {
     resp_bulk_text(call->out, name);

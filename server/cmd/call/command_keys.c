@@ -1,4 +1,5 @@
-/* command_keys: finds, from its row, which arguments of a call are keys and how it uses them. */
+/* command_keys: finds which arguments of a call are keys, and how the call uses them, from its
+ * row. */
 #include <stdlib.h>
 
 #include "server/cmd/call/command.h"

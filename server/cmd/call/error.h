@@ -1,6 +1,5 @@
 /* error: the texts of all errors, with the functions (in call.c) that reply with them. Where Redis
- * 7.0 has the error, the text is Redis' to the letter. Some texts are formats, which failf fills
- * in. */
+ * 7.0 has the error, the text is Redis'. Some texts are formats, which failf fills in. */
 #pragma once
 
 #include <stdbool.h>

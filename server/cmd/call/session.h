@@ -74,8 +74,8 @@ void session_wait(struct session *session, enum wait_reason reason,
 void session_end_wait(struct session *session);
 /* Ends the session's wait, if any: sends its output, and runs its requests in the next turn. */
 void session_wake(struct session *session);
-/* Makes later records of this session in the trail name a new author. For each change of the
- * session's name or user, and for its end. */
+/* Makes later records of this session in the trail name a new author. Call it for each change of
+ * the session's name or user, and for its end. */
 void session_forget_author(struct session *session);
 /* Makes the connection send what was appended to the output outside the session's own requests;
  * otherwise it would wait for the next of these. */

@@ -115,7 +115,6 @@ static bool is_remembered(const struct call *call, const struct entry *entry, st
     return until != 0 && !instant_due(until, call->txn->now);
 }
 
-/* Is there an element of this id, or does the dehydrator remember the id? `entry` may be NULL. */
 static bool is_present(const struct call *call, const struct entry *entry, struct bytes id)
 {
     return find_element(entry, id) != NULL || is_remembered(call, entry, id);
@@ -236,8 +235,8 @@ static void cmd_rede_gidpush(struct call *call)
     if (!arg_from_now(call, 2, "ttl", &push.at) || !parse_push_options(call, 4, &push)) return;
     if (!find_typed(call, 1, TYPE_DEHYDRATOR, &push.entry)) return;
 
-    /* Make an id of random characters. Use a random byte only if it is below the greatest multiple
-     * of LETTERS, because byte % LETTERS would otherwise favour the first characters. */
+    /* Make an id of random characters. Use a random byte only below FAIR, a multiple of LETTERS:
+     * otherwise byte % LETTERS would favour the first characters. */
     char text[CHARS];
     const struct bytes id = bytes_of(text, CHARS);
     do {
@@ -277,7 +276,7 @@ static void cmd_rede_mpush(struct call *call)
     if (!parse_push_options(call, end, &push)) return;
     if (!find_typed(call, 1, TYPE_DEHYDRATOR, &push.entry)) return;
 
-    /* How many ids are new? An id that exists, or is given twice, counts as old. */
+    /* Count the new ids. An id that is given twice counts once. */
     static const struct dict_type type = { .key = argument_key };
     struct dict given;
     dict_init(&given, &type);

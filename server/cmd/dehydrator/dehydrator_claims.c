@@ -8,8 +8,8 @@
  *
  * A token, from REDE.CLAIM ... TOKENS, names one claim of the element. So a worker that is late
  * can't end another worker's claim, even if the id was acknowledged and pushed again meanwhile. The
- * token stays valid after the lease has ended, until the element is claimed again, given back, or
- * removed. */
+ * token stays valid after the lease has ended, until the element is claimed again, loses its
+ * claim, or is removed. */
 #include "server/cmd/dehydrator/dehydrator.h"
 #include "server/cmd/dehydrator/dehydrator_args.h"
 #include "store/base/number.h"

@@ -64,7 +64,7 @@ static size_t count_claimable(const struct call *call, const struct entry *entry
     return delivery_count(&call->txn->store->policies, entry, call->txn->now, limit, true);
 }
 
-/* Counts deliveries for the RATE before they happen. */
+/* Counts deliveries for a policy's RATE before they happen. */
 static void note_deliveries(struct call *call, struct entry *entry, size_t count)
 {
     int64_t next;
@@ -204,8 +204,8 @@ static void claim_first(struct call *call, struct entry *entry, const struct gra
     txn_rede_move(call->txn, entry, element, &stage, EVENT_REDE_CLAIM);
 }
 
-/* May this server grant the call what it asks for? Tokens are granted by masters only. Returns
- * false after sending an error. */
+/* May this server grant the call what it asks for? Only masters grant tokens. Returns false after
+ * sending an error. */
 static bool may_grant(struct call *call, const struct take *take)
 {
     return !take->with_tokens || !call->txn->store->leases.granted_elsewhere ||

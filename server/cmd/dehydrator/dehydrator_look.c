@@ -132,7 +132,6 @@ static bool arg_bound(struct call *call, int i, msec *at)
     return failf(call, ERR_BAD_MSEC, "min or max");
 }
 
-/* Returns the number of elements that are due from min to max. */
 static size_t count_from_to(const struct entry *entry, msec min, msec max)
 {
     if (entry == NULL || min > max) return 0;
@@ -156,7 +155,7 @@ static void cmd_rede_range(struct call *call)
     int64_t limit = INT64_MAX;
     struct entry *entry;
     if (!arg_bound(call, 2, &min) || !arg_bound(call, 3, &max)) return;
-    if (call->argc > 4) { /* COUNT is the last option */
+    if (call->argc > 4) { /* COUNT is the only option */
         bool is_count = arg_is(call, 4, "COUNT");
         if (is_count && !arg_has_value(call, 4)) return;
         if (!is_count || call->argc > 6) {
@@ -221,7 +220,7 @@ static void cmd_rede_scan(struct call *call)
 
 /* CRON.NEXT shows what a schedule means before an element uses it. */
 
-enum { INSTANTS_MAX = 1000 }; /* so that a call takes a few milliseconds at most */
+enum { INSTANTS_MAX = 1000 }; /* bounds the work of a call */
 
 static void cmd_cron_next(struct call *call)
 {
