@@ -18,7 +18,7 @@ struct effect_args {
     /* Called with each argument of a command: `index` 0 is the name. A later call with the same
      * index replaces that argument. Returns the text to use, which must stay valid until `end`. */
     struct bytes (*keep)(void *ctx, size_t index, struct bytes text);
-    /* Receives a number, as `keep` receives a text. If NULL, `keep` receives its text. */
+    /* Receives a number, as `keep` receives a text. If NULL, `keep` receives the digits. */
     void (*number)(void *ctx, size_t index, int64_t number);
     void (*end)(void *ctx, size_t argc); /* the current command has this many arguments */
     void *ctx;

@@ -3,7 +3,7 @@
 
 #include "store/base/bytes.h"
 
-/* What an effect of each kind is, and what its number means. */
+/* The effect that each brief kind stands for, and what its number means. */
 enum number { NO_NUMBER, DEADLINE, SCORE, STAGE };
 
 static const struct meaning {
@@ -68,7 +68,7 @@ struct head {
     enum brief_kind kind;
     bool is_same;
     size_t key_len, a_len, b_len;
-    const char *number; /* address of the number */
+    const char *number;
     const char *texts;
 };
 

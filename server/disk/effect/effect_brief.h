@@ -9,7 +9,7 @@
 
 /* Writes the brief form of the effect to `to` and returns its length; 0 if the effect has none. The
  * effect's texts have at most BRIEF_TEXTS_MAX bytes in total; `to` needs space for them and
- * BRIEF_HEAD further bytes. *last is as for brief_print, and stays if nothing was written. */
+ * BRIEF_HEAD further bytes. *last is as for brief_print, and unchanged if nothing was written. */
 size_t effect_brief_print(char *to, const struct effect *effect, struct bytes *last);
 
 static inline bool effect_brief_begins(char first)

@@ -1,6 +1,5 @@
 /* effect_pack: the commands of effects (effect_text.h) in few bytes, for the payloads of DUMP.
  * Numbers are binary, and a word is not repeated if the previous command has it at the same index.
- * A hash field with a deadline costs 18 bytes beyond its name and value; in RESP it would cost 85.
  *
  * A command is its words, then END. Each word begins with a varint h: 7 bits in each byte, lowest
  * first; the top bit is set in all bytes but the last.
@@ -62,8 +61,8 @@ struct effect_unpacker {
     char (*digits)[NUMBER_INT64_MAX_CHARS]; /* texts of numbers; `cap` of them, one for each word */
 };
 
-/* Prepares to unpack these bytes, which it borrows. Then call effect_unpacker_next while
- * effect_unpacker_more returns true: bytes are left. */
+/* Prepares to unpack these bytes, which are borrowed. Then call effect_unpacker_next while
+ * effect_unpacker_more returns true. */
 void effect_unpacker_init(struct effect_unpacker *unpacker, struct bytes packed);
 void effect_unpacker_drop(struct effect_unpacker *unpacker);
 bool effect_unpacker_more(const struct effect_unpacker *unpacker);

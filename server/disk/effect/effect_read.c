@@ -1,7 +1,6 @@
 /* effect_read: the reader of effect_text.h: converts a command to effects. Looks up the command's
  * name in the table of effect kinds (store/txn/effect_row.h), and reads the words that the form
- * found there lists. Unknown names, missing or additional words and invalid values are damage,
- * because the writer never writes them: all are refused. */
+ * found there lists. Refuses unknown names, missing or additional words and invalid values. */
 #include <string.h>
 
 #include "server/disk/effect/effect_text.h"

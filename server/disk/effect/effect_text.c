@@ -1,7 +1,6 @@
-/* effect_text: the writers of effect_text.h. Every change for the journal and the replicas is
- * written here, so words are written directly to their destination: the text of the run, bytes
- * reserved in the output, or an argument vector. Words too large to reserve are appended piece by
- * piece, and big blobs are not copied. */
+/* effect_text: the writers of effect_text.h. To be fast, they write words directly to their
+ * destination: the text of the run, bytes reserved in the output, or an argument vector. Words too
+ * large to reserve are appended piece by piece, and big blobs are shared instead of copied. */
 #include "server/disk/effect/effect_text.h"
 
 #include "server/disk/effect/effect_brief.h"
@@ -81,8 +80,8 @@ static void write_alone(struct outbuf *out, const struct effect_form *form,
     put_words(&pen, &form->tail, effect, NULL);
 }
 
-/* A fast path for the most frequent command: SET takes about 95 instructions here, or 210 with a
- * deadline. Written word by word it would take at least 530. */
+/* A fast path for the most frequent command. Written word by word, SET would take several times as
+ * many instructions. */
 #define SET_FOREVER LIT("*3\r\n$3\r\nSET\r\n")
 #define SET_UNTIL   LIT("*5\r\n$3\r\nSET\r\n")
 #define DEADLINE    LIT("$4\r\nPXAT\r\n")
@@ -126,7 +125,6 @@ static size_t element_len(const struct effect_form *form, const struct effect *e
     return (form->head.count > 0 ? 0 : effect->key.len) + effect->a.len + effect->b.len;
 }
 
-/* Does the effect continue this run of its form? */
 static inline bool continues_run(const struct effect_run *run, const struct effect_form *form,
                                  const struct effect *effect)
 {
@@ -215,8 +213,8 @@ static bool begin_gathered(struct effect_writer *writer, const struct effect_for
     return true;
 }
 
-/* Writes the run. Separate from effect_writer_end, which usually finds no run to end: without this
- * function inside it, it saves no registers. */
+/* Separate from effect_writer_end, which usually finds no run, so that it need not save registers.
+ */
 static void end_run(struct effect_writer *writer)
 {
     struct effect_run *run = &writer->run;
@@ -301,7 +299,7 @@ __attribute__((noinline)) static void put_other(struct effect_writer *writer,
     write_alone(writer->out, form, effect);
 }
 
-/* Writes an effect in brief form. Returns false if it has none, or is too large for it. */
+/* Returns false if the effect has no brief form or is too large for one. */
 static inline bool write_brief(struct effect_writer *writer, const struct effect *effect)
 {
     size_t texts = effect->key.len + effect->a.len + effect->b.len;

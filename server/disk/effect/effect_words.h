@@ -54,7 +54,7 @@ static inline char *print_resp_header(char *to, char type, size_t value)
     return to + digits + 2;
 }
 
-/* Inlined even where gcc would rather call it: most of a journal's cost is here. */
+/* Inlined even where gcc would rather call it, because it writes most bytes of a journal. */
 __attribute__((always_inline)) static inline char *print_bulk(char *to, struct bytes text)
 {
     return end_line(bytes_copy(print_resp_header(to, '$', text.len), text));
@@ -102,7 +102,7 @@ static inline char *print_int64(char *to, int64_t number)
     return end_line(len < SHORT ? digits - 1 + len : digits + len);
 }
 
-/* Writes a word of one of the types that print_word does not write itself. */
+/* Writes the types of words that print_word does not write itself. */
 char *print_other_word(char *to, const struct word *word, const struct effect *effect);
 
 /* Writes a word, of any type, as RESP to `to`, which has enough room. */

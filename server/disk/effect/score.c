@@ -1,7 +1,7 @@
-/* score: see score.h. There are two ways to print, both with exact integer arithmetic. A number
- * with at most 9 decimals is printed with these decimals. Any other is printed with 17 significant
- * digits, which always read back as the same double (Steele and White, "How to Print Floating-Point
- * Numbers Accurately", 1990). Very large and very small numbers are left to store/base/number. */
+/* score: see score.h. A number that at most 9 decimals describe is printed with these decimals, any
+ * other one with 17 significant digits, which always read back as the same double (Steele and
+ * White, "How to Print Floating-Point Numbers Accurately", 1990). Very large and very small numbers
+ * are left to store/base/number. */
 #include "server/disk/effect/score.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ enum {
 #define SMALLEST      1e-6
 #define EXACT_INTEGER 9007199254740992.0 /* 2^53: from here on there are no fractions */
 
-/* Each of these doubles is exact. */
+/* All of these literals are exact as doubles. */
 static const uint64_t powers_of_ten[] = {
     1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,
     1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19
@@ -79,9 +79,9 @@ size_t score_print(char *to, double score)
     if ((double)whole == score) return number_print_int64(to, whole);
     size_t sign = score < 0;
     *to = '-';
-    /* Try whether at most 9 decimals are enough. Why one division proves the result: the quotient
-     * of two exactly represented integers is rounded once, just as strtod rounds (Clinger, "How to
-     * Read Floating Point Numbers Accurately", 1990), so if it equals the score, the text reads
+    /* Try whether at most 9 decimals are enough. One division proves it: the quotient of two
+     * exactly represented integers is rounded once, just as strtod rounds (Clinger, "How to Read
+     * Floating Point Numbers Accurately", 1990). If the quotient equals the score, the text reads
      * back as the score. */
     for (unsigned few = 3; few <= 9; few += 3) {
         double power = (double)powers_of_ten[few], scaled_up = size * power;
@@ -98,7 +98,7 @@ size_t score_print(char *to, double score)
         decimals++;
     }
     uint64_t digits = scaled(size, decimals);
-    /* The loop's products were rounded, so it may have gone one step too far. */
+    /* The products above were rounded, so the loop may have gone one step too far. */
     if (digits >= powers_of_ten[SIGNIFICANT]) digits = scaled(size, --decimals);
     return sign + print_fixed(to + sign, digits, decimals);
 }

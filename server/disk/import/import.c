@@ -267,7 +267,7 @@ static enum rdb_status take_rdb(struct import *import, struct rdb_source *source
     rdb_object_drop(&in.value);
     *end = rdb_source_offset(source);
     rdb_source_drop(source);
-    /* The caller knows more about a failed read. */
+    /* The caller reports a failed read, because only the caller knows its cause. */
     if (error.status != RDB_OK && error.status != RDB_UNREADABLE)
         import_fail(import, "at byte %" PRIu64 ": %s", error.offset, error.text);
     if (import->refused_at == 0) return error.status;

@@ -49,8 +49,8 @@ struct import {
     uint64_t end;       /* the offset after an RDB */
     struct import_kind kinds[IMPORT_KINDS];
     unsigned kind_count;      /* further types are counted in the last one, "other" */
-    bool torn;                /* an AOF whose last command or transaction is incomplete ... */
-    uint64_t good, torn_size; /* ... after this many good bytes, and the number of bytes ignored */
+    bool torn;                /* the last command or transaction of an AOF is incomplete */
+    uint64_t good, torn_size; /* of an AOF: bytes imported, and bytes of an incomplete end */
     uint64_t refused_at;      /* the offset after the first key that is not skipped */
     char why[IMPORT_WHY];     /* the error, with its offset */
 };

@@ -28,7 +28,6 @@ struct reading {
     size_t cap, start, end;
 };
 
-/* The result of a step through the file. */
 enum step { STEP_GOOD, STEP_SHORT /* the file ends within it */, STEP_BAD };
 
 static const char *bytes_at(const struct reading *in, size_t offset)

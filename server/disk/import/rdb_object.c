@@ -236,7 +236,7 @@ static struct rdb_stream_id rdb_of_id(struct stream_id id)
 
 struct owner {
     const struct stream_consumer *consumer;
-    size_t end; /* in `ids`, after those that were added so far */
+    size_t end; /* the index in `ids` after this consumer's last ID so far */
 };
 
 /* The IDs of a group's pending entries, grouped by consumer, as Redis' format lists them. One pass
@@ -340,8 +340,8 @@ static void write_stream(const struct stream *stream, struct rdb_writer *writer)
 bool rdb_object_is_plain(const struct object *object)
 {
     if (object->type == TYPE_STREAM) {
-        /* Redis' format can't hold pending entries that belong to no consumer, nor the IDs that
-         * producers sent, if the stream has ever remembered any. O(groups) */
+        /* Redis 7.0's format can't hold pending entries that belong to no consumer, nor the IDs
+         * that producers sent. */
         const struct stream_groups *groups = stream_groups(object->stream);
         for (struct stream_group *group = NULL; (group = group_next(groups, group)) != NULL;)
             if (group_count_released(group) > 0) return false;

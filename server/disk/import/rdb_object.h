@@ -35,9 +35,8 @@ bool rdb_object_is_plain(const struct object *object);
 /* Would rdb_object_write with this version leave out a part of the value, or fail to write the
  * value at all? O(1), or O(groups) for a stream. */
 bool rdb_object_loses(const struct object *object, int version);
-/* Writes as much of an object as the writer's version can hold. Leaves out what rdb_object_is_plain
- * lists, except deadlines of hash fields for Redis 8 and Valkey 9. A plain object is written as
- * Redis 7.0 DUMPs it. The payload is borrowed from the writer. Returns false if memory runs out.
- * O(n) */
+/* Writes as much of an object, neither a dehydrator nor a lease, as the writer's version can hold.
+ * Leaves out the parts that rdb_object_is_plain lists, except deadlines of hash fields for Redis 8
+ * and Valkey 9. The payload is borrowed from the writer. Returns false if memory runs out. O(n) */
 bool rdb_object_write(const struct object *object, struct rdb_writer *writer,
                       struct bytes *payload);
