@@ -18,8 +18,10 @@
 
 enum {
     CHILD_NICE = 10,
-    MEASURE_USEC = 1000 * 1000, /* time between two measurements of the copied memory, */
-    MEASURE_SHARE = 100,        /* which together take at most 1/100 of the time */
+    /* The time between two measurements of the copied memory: at least MEASURE_USEC, and at least
+     * MEASURE_SHARE times as long as the measurement before. */
+    MEASURE_USEC = 1000 * 1000,
+    MEASURE_SHARE = 100,
 };
 
 /* The page that the child writes and the parent reads. */

@@ -2,7 +2,7 @@
  * manifest.h. Only reads: it changes no file.
  *
  * The journal is in the folder appenddirname. If that folder contains a manifest of Redis, the
- * journal is in a folder of the same name with BESIDE appended, and stays there even after Redis'
+ * journal is in a folder of the same name with ".exp" appended, and stays there even after Redis'
  * files are removed. manifest_sweep, which deletes files, thus does not run in a folder with a
  * manifest of Redis. */
 #pragma once

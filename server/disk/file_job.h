@@ -1,6 +1,6 @@
 /* file_job: runs one function at a time in a thread, so that the loop need not wait for the medium
- * to create, sync, rename or remove files. Even removing needs the thread: ext4 needs some tenths
- * of a second to free the blocks of a GiB. Depends on pthreads.
+ * to create, sync, rename or remove files. Even removing needs the thread: ext4 can take tenths of
+ * a second to free the blocks of a GiB. Depends on pthreads.
  *
  * While the function runs, it owns the data that it uses, and it must not call mem, which is
  * single-threaded. Call the functions below from the loop's thread. */

@@ -222,7 +222,6 @@ size_t journal_text(const struct journal *journal)
     return journal->waiting.len - journal->whole_len;
 }
 
-/* Writes the checksum so far into the line, then adds the line to the checksum. */
 static void fill_sum_line(struct journal *journal, char *line)
 {
     record_print_sum(line, journal->sum);

@@ -22,8 +22,7 @@
  *
  * Bytes are written even while a sync runs. Redis delays such a write for up to two seconds,
  * because some file systems make it wait. Here replies wait for the write, so a delay would make
- * every writer wait for every sync: 10 ms and more. Without the delay nearly all writes end within
- * a millisecond (measured on ext4).
+ * every writer wait for every sync.
  *
  * ext4 makes a write wait for a sync if both must find blocks for the same file, and longest while
  * large files are removed. The thread that syncs therefore allocates blocks ahead of the segment's
@@ -31,11 +30,9 @@
  * a segment is closed, and by journal_open after a crash.
  *
  * With JOURNAL_SYNC_EVERY_SECOND, the thread also makes the kernel write back each 2 MiB once they
- * are written. Otherwise the sync of a second in which 40 MB were written would submit all of their
- * pages at once. That takes 6 to 8 ms of CPU time. On the main thread's core it makes requests
- * wait, for 4 ms at a time. Writing back in pieces takes a tenth more CPU time, but less than a
- * millisecond at a time, and the main thread's own writes wait at most 0.05 ms for a sync (measured
- * on ext4). */
+ * are written. Otherwise the sync of a second would submit all pages of that second at once, which
+ * takes milliseconds of CPU time and, on the main thread's core, makes requests wait. Writing back
+ * in pieces takes a little more CPU time in total, but less at a time. */
 #pragma once
 
 #include "server/disk/format/record.h"
@@ -97,8 +94,8 @@ void journal_end_record(struct journal *journal);
  * -1. */
 int64_t journal_flush(struct journal *journal, int64_t now);
 /* Requests a sync of the written bytes at once, before it is due, so that slow operations of the
- * caller on the same medium do not delay it. No effect if they are all requested already, with
- * JOURNAL_SYNC_NEVER, or while the journal can't write to its segment. */
+ * caller on the same medium do not delay the sync. No effect if a sync of all written bytes was
+ * requested already, with JOURNAL_SYNC_NEVER, or while the journal can't write to its segment. */
 void journal_sync_now(struct journal *journal, int64_t now);
 
 /* Returns a descriptor to watch: when it is readable, call journal_sync_done. `now` is as for

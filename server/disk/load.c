@@ -310,7 +310,7 @@ static bool find_base_before(struct load *load, const struct manifest *manifest,
     for (size_t i = 0; (file = manifest_in_order(manifest, i)) != NULL; i++) {
         if (!is_base(file) || manifest_file_path(manifest, file, path) != 0) continue;
         msec made = snapshot_made_at(path);
-        if (made < 0) continue; /* it has expired, but its line has not been removed yet */
+        if (made < 0) continue; /* the file is gone, or its header is damaged */
         if (first < 0) first = made;
         if (made > load->until) break;
         *found = i;

@@ -106,7 +106,7 @@ static void base_done(void *ctx, uint64_t bytes)
 
 /* ---- creating and freeing -------------------------------------------------------------------- */
 
-/* Notes that the timer has fired. Its purpose is to start a turn, perhaps a little early. */
+/* The timer's purpose is to start a turn. */
 static void on_timer(void *ctx)
 {
     struct persist *persist = ctx;
@@ -136,7 +136,8 @@ struct persist *persist_new(const struct persist_wiring *wiring)
     return persist;
 }
 
-/* Writes, syncs and closes the journal, and begins to note that. Returns 0 or an errno. */
+/* Writes, syncs and closes the journal, and begins to note in the manifest that the journal is
+ * synced. Returns 0 or an errno. */
 static int close_journal(struct persist *persist)
 {
     loop_io_free(persist->synced);
@@ -209,7 +210,7 @@ bool persist_listens(const struct persist *persist)
 void persist_effect(struct persist *persist, const struct effect *effect)
 {
     if (effect->kind == EFFECT_TOKEN) persist->has_token = true;
-    effect_writer_put(&persist->writer, effect); /* last, so that it is a jump */
+    effect_writer_put(&persist->writer, effect); /* last, so that the call becomes a jump */
 }
 
 /* Returns the position after the last transaction, which lies inside the open record if there is
@@ -252,7 +253,7 @@ __attribute__((noinline)) static void commit_slowly(struct persist *persist, uin
     if (persist->committed >= RECORD_BYTES || persist->has_token) {
         uint64_t before = journal_position(persist->journal);
         persist_end_record(persist);
-        /* Tokens granted after it must never be granted again. */
+        /* Tokens granted after this record must never be granted again. */
         if (persist->has_token) journal_require_sync(persist->journal, before);
         persist->has_token = false;
     }
@@ -389,7 +390,8 @@ static void update_journal_report(struct persist *persist)
     persist->report.sync_running = report.sync_running;
 }
 
-/* Makes the timer start a turn. With `everysec` it is the same instant in each turn of a second. */
+/* Makes the timer start a turn. With `everysec`, the turns of a second pass the same instant, so
+ * the timer is set only once. */
 static void start_turn_at(struct persist *persist, int64_t now, int64_t at)
 {
     if (persist->turn_at == at && at > 0) return;
@@ -423,7 +425,7 @@ void persist_turn(struct persist *persist)
                 start_turn_at(persist, 0, 0);
         }
         flush_journal(persist);
-        /* After FLUSHALL a base needs no space, and frees that of the old files. */
+        /* After FLUSHALL a base needs little space, and frees that of the old files. */
         bool wants_base = flushed || journal_report(persist->journal).waiting > WAITING_MAX;
         if (wants_base && journal_state(persist->journal) == JOURNAL_CANNOT_WRITE) {
             journal_give_up_segment(persist->journal);

@@ -14,8 +14,7 @@ void progress_begin(struct progress *progress, const char *what, uint64_t total,
     };
 }
 
-/* Computes percent and time left. `done` can exceed the total, because files and stores may grow
- * while they are read. */
+/* `done` can exceed the total, because files and stores may grow while they are read. */
 struct progress_report progress_report(const struct progress *progress, int64_t now_usec)
 {
     struct progress_report report = {

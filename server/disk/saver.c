@@ -25,7 +25,7 @@
 
 enum {
     MSEC_PER_SEC = 1000,
-    REST_SHARE = 9,          /* rewriting takes at most a tenth of the time */
+    REST_SHARE = 9,          /* growth causes rewrites for at most a tenth of the time */
     RETRY_USEC = 100 * 1000, /* doubles after each failure */
     RETRY_MOST_USEC = 10 * 1000 * 1000,
     RARELY_USEC = 10 * 60 * 1000 * 1000,
@@ -93,8 +93,7 @@ static struct snapshot_options options_of(const struct saver *saver)
 
 /* ---- failures -------------------------------------------------------------------------------- */
 
-/* Returns the free space of the data folder. Returns 0 on an error: the delay alone then decides
- * when to retry. */
+/* Returns the free space of the data folder, or 0 on an error. */
 static uint64_t free_bytes(void)
 {
     uint64_t bytes = 0;
@@ -102,7 +101,8 @@ static uint64_t free_bytes(void)
     return bytes;
 }
 
-/* Retries a task that is not wanted now, after at most that time. */
+/* Sets `want` to WANTED_AGAIN unless the task is wanted already, and the next attempt to at most
+ * `most` microseconds from now. */
 static void retry_later(struct saver *saver, enum want *want, int64_t most, int error)
 {
     struct retry *retry = &saver->retry;
@@ -225,7 +225,7 @@ const struct persist_counts *saver_saves(const struct saver *saver)
     return &saver->saves;
 }
 
-/* Makes the child's result be ignored. */
+/* Kills the child, whose result is then ignored. */
 static void cancel_child(struct saver *saver)
 {
     child_cancel(saver->child);
@@ -428,7 +428,7 @@ void saver_hurry_rewrite(struct saver *saver)
     if (saver->rewrite_want == WANTED_AGAIN) saver->rewrite_want = NOT_WANTED;
 }
 
-/* Does the journal need a base that is not being written? A rewrite will be tried again. */
+/* Does the journal need a base that is not being written? */
 static bool waits_for_base(const struct saver *saver, const struct journal *journal)
 {
     return journal != NULL && journal_state(journal) == JOURNAL_NEEDS_BASE && !is_rewriting(saver);
@@ -566,7 +566,6 @@ void saver_second(struct saver *saver, bool has_grown)
     for (const char *point = saver->conf->save;
          sscanf(point, "%" SCNd64 " %" SCNu64 "%n", &seconds, &least, &used) == 2; point += used)
         if (changes >= least && changes > 0 && age >= seconds) saver->save_want = WANTED_NOW;
-    /* Rewriting takes at most a tenth of the time, however fast the journal grows. */
     bool has_rested = now - saver->rewritten_usec >= REST_SHARE * saver->rewrite_took_usec;
     bool is_idle = saver->task == TASK_NONE && !rewrite_runs(saver->rewrite);
     if (has_grown && is_idle && has_rested) saver->rewrite_want = WANTED_NOW;
