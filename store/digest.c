@@ -35,7 +35,6 @@ static uint64_t lane_hash_pair(unsigned lane, uint64_t a, uint64_t b)
     return hash_words(lane, WORDS(a, b));
 }
 
-/* Combines a member's hash with its deadline. */
 static uint64_t with_deadline(unsigned lane, uint64_t hash, msec at)
 {
     return at == NEVER ? hash : lane_hash_pair(lane, hash, (uint64_t)at);
@@ -235,8 +234,7 @@ static uint64_t digest_stream(unsigned lane, const struct object *object, msec n
     }
 
     /* Add the texts by which repeated entries are detected, without forgotten ones, and the limits
-     * unless they are the defaults. A stream with neither keeps the digest that it had before these
-     * existed. */
+     * unless they are the defaults. */
     const struct stream_repeats *repeats = stream_repeats(stream);
     if (repeats != NULL) {
         struct repeat_walk texts;

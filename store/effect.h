@@ -3,10 +3,10 @@
  * change.
  *
  * A store has one listener. The store calls the listener for each effect that its event mask
- * selects, as the effect happens, and, unless the mask is 0, once when the transaction commits.
- * During a replay it calls nothing. All data is borrowed: copy what must be kept. Without a
- * listener an effect costs the test of one event mask. txn/effect_row.h describes how each kind is
- * written, and how its change is made in another store. */
+ * selects, as the effect happens, unless a mutator appends it to `brief`. Unless the mask is 0, the
+ * store also calls the listener once when the transaction commits. During a replay it calls
+ * nothing. All data is borrowed: copy what must be kept. txn/effect_row.h describes how each kind
+ * is written, and how its change is made in another store. */
 #pragma once
 
 #include "store/base/bytes.h"

@@ -98,7 +98,7 @@ static bool is_checking(const struct fair_index *index)
     return index->state == FAIR_CHECKING || index->state == FAIR_CHECKING_CHANGED;
 }
 
-/* Has a policy changed during the running look? */
+/* Must a check follow the running look? */
 static bool has_changed(const struct fair_index *index)
 {
     return index->state == FAIR_SCANNING_CHANGED || index->state == FAIR_CHECKING_CHANGED;
@@ -408,7 +408,6 @@ static void visit_checked(void *ctx, void *element)
     if (!node->in_ring) note_node(visit->index, node);
 }
 
-/* Continues the scan or check for about *budget buckets. */
 static void run_look(struct visit *visit, size_t *budget)
 {
     struct fair_index *index = visit->index;
@@ -445,7 +444,6 @@ static void visit_surveyed(void *ctx, struct entry *entry)
     if (instant_due(first, now) && first < figures->oldest) figures->oldest = first;
 }
 
-/* Continues the survey for at most *budget buckets. */
 static void run_survey(struct visit *visit, size_t *budget)
 {
     struct fair_index *index = visit->index;
@@ -766,7 +764,8 @@ struct check {
     size_t found;
 };
 
-/* Counts the keys that have a node, and in a state that has all nodes, those that should. */
+/* Counts the keys that have a node. In a state with all nodes, each dehydrator with elements must
+ * have one. */
 static bool check_entry(void *ctx, const struct keyspace *ks, const struct entry *entry)
 {
     struct check *check = ctx;

@@ -38,8 +38,9 @@
  *
  * A scan visits all keys of the database, a check the nodes in the agenda; both are looks. A policy
  * that changes, or a clock that is set back, calls begin_check: during a look it is noted by the
- * state, and a check follows, because a look that began anew would never end while a client keeps
- * setting policies. `looks` counts the looks begun. Except in FAIR_COMPLETE the last one runs.
+ * state, and a check follows, because a look that began anew might not end while a client keeps
+ * setting policies. `looks` counts the looks begun. While the state is one of scanning or checking,
+ * the last of them is running.
  *
  * A call takes turns in all states in which all keys have nodes. If it finds nothing and has BLOCK,
  * it waits. Without BLOCK it waits only for the first look that takes the policies at its start
@@ -105,7 +106,7 @@ struct fair_hooks {
     void (*ready_at)(void *ctx, unsigned db, struct bytes prefix, msec at);
     /* Does a client wait for the prefix? */
     bool (*waits)(void *ctx, unsigned db, struct bytes prefix);
-    /* Calls that wait for the prefix should run again: a look or a survey has ended. */
+    /* Calls that wait for the prefix should run again. */
     void (*done)(void *ctx, unsigned db, struct bytes prefix);
     void *ctx;
 };

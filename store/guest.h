@@ -1,4 +1,4 @@
-/* guest: lends a value to a store for one transaction. The module needs this: there the engine owns
+/* guest: lends a value to a store for one transaction. The module needs this: there the host owns
  * the keys, but commands run on our value through the same write path as in the daemon.
  *
  *     guest_lend(store, key, object);

@@ -28,14 +28,12 @@ static struct entry *entry_of(struct deadline *d)
     return (struct entry *)((char *)d - offsetof(struct entry, deadline));
 }
 
-/* Is this a kind of keys that have a deadline of their own? */
 static bool is_for_volatile(unsigned kind)
 {
     return kind == KEY_OWN_FIRST || kind == KEY_INNER_FIRST || kind == KEY_PARTLY ||
            kind == KEY_GONE;
 }
 
-/* Does keyspace_hide move keys of this kind? */
 static bool is_to_hide(unsigned kind)
 {
     return kind != KEY_GONE && kind != KEY_GONE_INNER;
@@ -63,7 +61,6 @@ static void put_own_deadline(struct entry *entry, msec at)
         memcpy(own_deadline_address(entry), &at, sizeof(at));
 }
 
-/* Is the entry's node in the hidden agenda `kind`? */
 static bool hidden_in(const struct keyspace *ks, const struct entry *entry, unsigned kind)
 {
     return agenda_has(&ks->agendas[kind], &entry->deadline);
@@ -328,7 +325,6 @@ void keyspace_changed(struct keyspace *ks, struct bytes key)
     if (entry != NULL) move_back(ks, entry);
 }
 
-/* Moves the first node of `kind` to `to`, armed at `due`. */
 static void hide_first(struct keyspace *ks, unsigned kind, unsigned to, struct due_at due)
 {
     struct agenda *from = &ks->agendas[kind];
@@ -503,7 +499,7 @@ void keyspace_each_until(const struct keyspace *ks, msec until,
     struct visits visits = { visit, ctx, false };
     for (unsigned kind = 0; kind < KEY_SHOWN_KINDS && !visits.stopped; kind++)
         agenda_each_until(&ks->agendas[kind], until, visit_due_node, &visits);
-    /* A hidden key's node is armed at another instant than the next due one. */
+    /* A hidden key's node may be armed later than the key is due. */
     for (unsigned kind = KEY_SHOWN_KINDS; kind < KEY_KINDS; kind++) {
         const struct agenda *agenda = &ks->agendas[kind];
         for (uint32_t i = 0; i < agenda_count(agenda) && !visits.stopped; i++) {
@@ -637,7 +633,6 @@ static bool count_expired_one(void *ctx, struct deadline *d, msec at)
     return true;
 }
 
-/* Counts the expired keys in the agenda `kind`. */
 static size_t count_expired(const struct keyspace *ks, unsigned kind, msec now)
 {
     if (!is_to_hide(kind) && now >= ks->hidden_until) return agenda_count(&ks->agendas[kind]);

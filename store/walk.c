@@ -184,7 +184,7 @@ static void walk_stream(const struct object *object, const struct visitor *to)
     if (stream_count(stream) > 0) {
         walk_entries(stream, to);
     } else {
-        /* No effect creates an empty stream. Add an entry and remove it. */
+        /* No effect creates a stream without entries and groups. Add an entry and remove it. */
         const struct bytes texts[] = { LIT("x"), LIT("y") };
         visit_effect(
             to, (struct effect){

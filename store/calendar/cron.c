@@ -29,7 +29,6 @@ static const struct field fields[FIELDS] = {
     [WEEKDAY] = { "day of week", 0, 7, "sunmontuewedthufrisat" },
 };
 
-/* What a field says. */
 struct values {
     uint64_t bits;
     bool has_star;   /* it begins with '*' */

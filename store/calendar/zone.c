@@ -42,7 +42,6 @@ struct part {
     size_t uts, standards, leaps, transitions, types, chars;
 };
 
-/* Reads the header and skips it. */
 static bool take_header(struct bytes *file, char *version, struct part *part)
 {
     if (file->len < HEADER || memcmp(file->data, "TZif", 4) != 0) return false;

@@ -24,7 +24,8 @@ struct evict_how {
 };
 
 /* Drops the best candidate among the samples, with the event "evicted", as a call of its own in
- * txn. Never evicts leases, and evicts jobs only with jobs_too, because nobody can compute them
- * again. Returns false if no key may be evicted, or if the few that may were not found among many
- * that are spared. O(samples); O(1000) for each database if nearly all of its keys are spared. */
+ * txn. Spares leases, and without jobs_too also dehydrators and the keys that policies write to,
+ * because nobody can compute them again. Returns false if no key may be evicted, or if the few that
+ * may were not found among many that are spared. O(samples); O(1000) for each database if nearly
+ * all of its keys are spared. */
 bool evict_one(struct txn *txn, const struct evict_how *how);
