@@ -8,7 +8,8 @@
 #include "store/type/schedules.h"
 
 enum {
-    EXACT_DEADLINES = 1000, /* above this many elements dehydrator_count_deadlines estimates */
+    EXACT_DEADLINES =
+        1000, /* deadlines that dehydrator_count_deadlines finds, and then estimates */
 };
 
 /* 64 bytes, one cache line. Dehydrators are often small and many. */

@@ -83,7 +83,7 @@ struct element *dehydrator_set_options(struct dehydrator *dehydrator, struct ele
  * there is no such element, or the text is empty or longer than SCHEDULE_TEXT_MAX. O(1) */
 bool dehydrator_set_schedule(struct dehydrator *dehydrator, struct bytes id, bool of_successor,
                              struct bytes text, msec phase);
-/* Counts the elements whose options were ever set. O(1) */
+/* Counts the elements that have room for options (element.h). O(1) */
 size_t dehydrator_count_options(const struct dehydrator *dehydrator);
 /* Counts the different schedules of elements. O(1) */
 size_t dehydrator_count_schedules(const struct dehydrator *dehydrator);
@@ -91,8 +91,7 @@ size_t dehydrator_count_schedules(const struct dehydrator *dehydrator);
  * function returns NULL, and the second one creates it. */
 struct extras *dehydrator_extras(const struct dehydrator *dehydrator);
 struct extras *dehydrator_extras_made(struct dehydrator *dehydrator);
-/* Returns the counts of pushes and deliveries since the dehydrator was created, loaded or copied.
- * Borrowed until the next push or delivery. */
+/* Returns the counts of pushes and deliveries. Borrowed until the next push or delivery. */
 const struct delivery_tally *dehydrator_tally(const struct dehydrator *dehydrator);
 void dehydrator_note_pushed(struct dehydrator *dehydrator); /* counts a push */
 /* Returns the counts of deliveries, for adding to them; creates them if there are none. */
@@ -107,7 +106,8 @@ msec dehydrator_paused(const struct dehydrator *dehydrator, msec now);
 /* Is nothing left to keep, neither elements nor extras? Then its key is dropped. O(1) */
 bool dehydrator_is_spent(const struct dehydrator *dehydrator);
 /* Returns the instant from which on the dehydrator is spent, because pauses, remembered ids and a
- * rate will have ended. NEVER if it contains elements, or its pause has no end. O(log n) */
+ * rate will have ended. NEVER if it contains elements or a successor, has no extras, or its pause
+ * has no end. O(log n) */
 msec dehydrator_over_at(const struct dehydrator *dehydrator);
 
 /* Adds an element. Returns false and changes nothing if the id exists. O(log n) */

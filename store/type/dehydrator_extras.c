@@ -7,8 +7,8 @@
 #include "store/struct/timeline.h"
 #include "store/type/schedules.h"
 
-/* A record of either table. A successor uses all fields but `end`; a remembered id uses only `end`
- * and the id. */
+/* A record of either table. A successor uses all fields but `end`; a remembered id uses only `end`,
+ * `at` and the id. */
 struct note {
     struct timeline_node end; /* when the id is no longer remembered */
     size_t id_len, payload_len;

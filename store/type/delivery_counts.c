@@ -36,7 +36,7 @@ void delivery_counts_add(struct delivery_counts *counts, msec late)
             to = middle;
     }
     if (from == counts->late_count || counts->late[from].floor != floor) {
-        /* Most dehydrators are small, and need one bucket or two. */
+        /* Begin with one bucket, because a small dehydrator needs no more than a few. */
         if (counts->late_cap == 0)
             counts->late = mem_alloc(++counts->late_cap * sizeof(struct late));
         counts->late =

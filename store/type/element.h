@@ -2,10 +2,10 @@
  * check; dehydrator.h declares what other code may ask an element.
  *
  *     8 bytes    struct element
- *     8          two uint32_t: the lengths, if the id or the payload is long
- *     8          struct claim, if it was ever claimed
- *     8          the token, an int64_t, if a claim ever had one
- *     32         struct kept_options, if it ever had options
+ *     8          if is_long: two uint32_t, the lengths of id and payload
+ *     8          if was_claimed: struct claim
+ *     8          if has_token: the token, an int64_t
+ *     32         if has_options: struct kept_options
  *     ...        id, payload
  *
  * A short element without any of the optional parts thus takes 8 bytes in addition to id and
@@ -45,7 +45,6 @@ struct claim {
 
 /* ---- offsets in element.data ----------------------------------------------------------------- */
 
-/* Bytes of the two long lengths. The struct claim follows them. */
 static inline size_t lengths_size(bool is_long)
 {
     return is_long ? 2 * sizeof(uint32_t) : 0;

@@ -186,7 +186,6 @@ static inline void tables_add(struct element_tables *tables, struct element *ele
     if (claimed) timeline_add(&tables->leases, &claim->lease, at);
 }
 
-/* Moves a few elements into tables. */
 static NOINLINE void widen(struct elements *elements)
 {
     struct element_tables *tables = mem_zalloc(sizeof(*tables));
@@ -293,7 +292,6 @@ void elements_remove(struct elements *elements, struct element *element)
     elements_init(elements);
 }
 
-/* The nodes in the timelines stay, but move from one element to the other. */
 static void redirect_timelines(struct element_tables *tables, const struct element *old,
                                struct element *by)
 {

@@ -1,16 +1,15 @@
 /* elements: the elements of a dehydrator, found by id and in order of (deadline, arrival). There
  * are two forms:
  *
- * - A few elements are in one sorted array, at 16 bytes per element and one cache miss. Most
- *   dehydrators that are made for each tenant or user contain one element or none.
+ * - A few elements are in one sorted array, at 16 bytes per element. Dehydrators that are made for
+ *   each tenant or user are often that small.
  * - If there are more than ELEMENTS_FEW, or one has an id of more than SHORT_ID bytes, all are in a
- *   table by id and in a timeline by deadline, which need 400 bytes before the first element.
+ *   table by id and in a timeline by deadline, which need about 400 bytes before the first element.
  *   Claimed elements are then also in a timeline of leases, so that they can be counted. This form
  *   stays until the last element is removed.
  *
  * The elements are not owned, but their memory is counted. An element's nodes (element.h) show
- * other code whether the element is in the collection, and whether it is claimed; only this file
- * knows what else they mean. */
+ * other code whether the element is in the collection, and whether it is claimed. */
 #pragma once
 
 #include "store/base/bytes.h"

@@ -1,9 +1,8 @@
 /* hash: a small hash is packed. In a large one, each field with its value is one allocation, a
  * pair, in a table by field.
  *
- * Every hash begins small. It becomes large when something does not fit, or when hash_expect
- * announces many fields, and then stays large. The name of the encoding does not depend on the
- * form: it follows Redis' limits. */
+ * Every hash begins small. It becomes large when something does not fit, or by hash_expect, and
+ * then stays large. */
 #include "store/type/hash.h"
 
 #include "store/base/encoding_limits.h"
@@ -37,7 +36,6 @@ struct pair {
     char data[]; /* the field, then the value */
 };
 
-/* The large form. */
 struct hash_table {
     struct dict pairs;
     struct deadlines *deadlines;
@@ -82,7 +80,6 @@ static inline struct bytes value_of(const struct pair *pair)
     return texts_of(pair).value;
 }
 
-/* Returns the deadline of a pair with expiry. */
 static inline struct deadline *pair_deadline(const struct pair *pair)
 {
     return &((struct pair *)(uintptr_t)pair)->deadline;
@@ -236,7 +233,6 @@ static struct packed enlarge_hash(struct hash *hash)
     return records;
 }
 
-/* Sets a record that does not fit a small hash. */
 static void set_and_enlarge(struct hash *hash, const struct packed_record *last)
 {
     struct packed records = enlarge_hash(hash);

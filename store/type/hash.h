@@ -2,8 +2,8 @@
  * it.
  *
  * A small hash is packed in one allocation; a large one is a table. Borrowed fields and values are
- * valid until the next change of the hash. Cost: O(1) unless stated; the size of a small hash
- * counts as constant. */
+ * valid until the next change of the hash. Cost: O(1) unless stated, but O(log n) for setting or
+ * removing a field with a deadline; the size of a small hash counts as constant. */
 #pragma once
 
 #include "store/base/bytes.h"

@@ -256,7 +256,7 @@ static enum hll_change raise_sparse(struct hll *hll, struct hll_register reg)
         return raise_after_promotion(hll, reg);
     replace_run(hll, at, run.bytes, split, len);
 
-    /* Join neighbours of equal rank, as far as the format allows runs to be that long. */
+    /* Join neighbours of equal rank above 0, if the format allows runs to be that long. */
     at = before;
     for (int steps = JOIN_STEPS; at < hll->len && steps > 0; steps--) {
         run = hll_run_at(hll_view(hll), at);
@@ -279,7 +279,7 @@ static enum hll_change raise_sparse(struct hll *hll, struct hll_register reg)
 
 void hll_init(struct hll *hll, struct bytes text)
 {
-    /* Enough for any later size: a sparse text grows only up to encoding_limits.hll_sparse. */
+    /* Enough for any later size: raise_sparse lets a text grow to at most HLL_DENSE_BYTES. */
     hll->data = mem_alloc(text.len > HLL_DENSE_BYTES ? text.len : HLL_DENSE_BYTES);
     hll->len = text.len;
     if (text.len > 0) {
@@ -317,11 +317,10 @@ enum hll_change hll_raise(struct hll *hll, struct hll_register reg)
 
 /* ---- the estimate ---------------------------------------------------------------------------- */
 
-/* It is computed from the number of registers of each rank (the histogram).
- *
- * The formula is algorithm 6 of Otmar Ertl: "New cardinality estimation algorithms for HyperLogLog
- * sketches" (2017, arXiv:1702.01284). The sums end when they no longer change in double arithmetic,
- * so that estimates equal those of Redis exactly. */
+/* Computed from the number of registers of each rank (the histogram). The formula is algorithm 6 of
+ * Otmar Ertl: "New cardinality estimation algorithms for HyperLogLog sketches" (2017,
+ * arXiv:1702.01284). The sums end when they no longer change in double arithmetic, so that
+ * estimates equal those of Redis exactly. */
 enum {
     RANK_MAX = 51,   /* the rank of 50 zeros */
     RANKS = 64,      /* values of six bits, although no element has a rank above RANK_MAX */
