@@ -1,5 +1,4 @@
-/* admin: see admin.h. Fills in the context of each group of commands, and adds the groups to the
- * table of commands. */
+/* admin: see admin.h. */
 #include "server/admin/admin.h"
 
 #include "server/admin/memory_figures.h"

@@ -1,5 +1,4 @@
 /* admin: the groups of commands about the server itself, and the context of each.
- * admin_add_all adds the groups to the table of commands.
  *
  * Folder server/admin: commands about the server: CONFIG, DEBUG, MEMORY, EXPIRY, SLOWLOG, LATENCY,
  * CLUSTER, pub/sub, MULTI and others, one file for each group; INFO, ACL, CLIENT and COMMAND have

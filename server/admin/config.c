@@ -189,7 +189,6 @@ static bool apply(struct call *call, const struct change *changes, int count)
         return failf(call, ERR_CONFIG_SET, option->name, why);
     }
 
-    /* This may fail, for example because a port is in use. */
     struct config_fault fault;
     if (!try_to_apply(context, changes, count, &fault)) {
         undo(context, changes, count);

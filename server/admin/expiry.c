@@ -17,7 +17,7 @@ enum {
     COUNTED_AT_A_TIME = 256,
 };
 
-/* May the call block until the background has the answer? Not inside MULTI. */
+/* May the call block until the background has the answer? Not inside MULTI or a script. */
 static bool may_wait(const struct call *call)
 {
     return call->block != NULL && call->context != NULL;

@@ -13,9 +13,8 @@ static struct pubsub *pubsub_of(const struct call *call)
     return context->pubsub;
 }
 
-/* Sends a confirmation, once for each name: NULL if the session had no subscription to remove.
- * `count` is how many are left, see count_of. Like messages, confirmations are pushes, so CLIENT
- * REPLY OFF does not suppress them. */
+/* Confirms the change of one subscription; `name` is NULL if the session had none to remove. Like
+ * messages, confirmations are pushes, so CLIENT REPLY OFF does not suppress them. */
 static void confirm(const struct call *call, const struct bytes *name, unsigned count)
 {
     struct resp_writer out = *call->out;

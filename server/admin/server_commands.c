@@ -47,8 +47,8 @@ static void cmd_lolwut(struct call *call)
 }
 
 /* SHUTDOWN. With SAVE, or with save points configured and without NOSAVE, the server writes a
- * snapshot first; if that fails, it stops only with FORCE. NOW has no effect, because
- * no stop waits for replicas. */
+ * snapshot first; if that fails, it stops only with FORCE. NOW has no effect, because no stop waits
+ * for replicas. */
 static void cmd_shutdown(struct call *call)
 {
     const struct admin_parts *context = call->context;

@@ -12,7 +12,6 @@ static void cmd_multi(struct call *call)
     reply_ok(call);
 }
 
-/* Drops the session's queue and its watched keys, which end together. */
 static void end_transaction(struct engine *engine, struct session *session)
 {
     multi_drop(session);
@@ -26,8 +25,8 @@ static void cmd_discard(struct call *call)
     reply_ok(call);
 }
 
-/* Marks the session as touched if the key has expired since WATCH. The look-up also removes expired
- * members of the key (except on a replica); that change marks the session, too. */
+/* Marks the session as touched if the key has expired since WATCH. The look-up may also remove
+ * expired members of the key; that change marks the session, too. */
 static void check_watched_key(void *ctx, unsigned db, struct bytes key, bool existed)
 {
     struct call *call = ctx;

@@ -21,7 +21,6 @@ static struct acl *users_of(const struct call *call)
 
 enum { LOG_COUNT = 10 };
 
-/* Replies with the text as a bulk string and drops it. */
 static void reply_and_drop(struct call *call, struct outbuf *text)
 {
     char *copy = mem_alloc(text->len + 1);
@@ -31,7 +30,6 @@ static void reply_and_drop(struct call *call, struct outbuf *text)
     outbuf_drop(text);
 }
 
-/* Replies with the three fields of a selector. */
 static void reply_selector(struct call *call, const struct acl_selector *selector)
 {
     struct outbuf text;
@@ -47,7 +45,6 @@ static void reply_selector(struct call *call, const struct acl_selector *selecto
     reply_and_drop(call, &text);
 }
 
-/* GETUSER */
 static void acl_show_user(struct call *call)
 {
     const struct acl_user *user = acl_find(users_of(call), call->argv[2]);
@@ -75,7 +72,6 @@ static void acl_show_user(struct call *call)
     }
 }
 
-/* LIST */
 static void acl_show_list(struct call *call)
 {
     const struct acl *acl = users_of(call);
@@ -90,7 +86,6 @@ static void acl_show_list(struct call *call)
     mem_free(users);
 }
 
-/* USERS */
 static void acl_show_users(struct call *call)
 {
     const struct acl *acl = users_of(call);
@@ -101,7 +96,6 @@ static void acl_show_users(struct call *call)
     mem_free(users);
 }
 
-/* WHOAMI */
 static void acl_show_caller(struct call *call)
 {
     const struct acl_user *user = call->session->user;
@@ -118,7 +112,6 @@ static void append_name(struct resp_writer *out, struct command_ref ref, unsigne
     ++*count;
 }
 
-/* CAT */
 static void acl_show_categories(struct call *call)
 {
     if (call->argc == 3) {
@@ -148,7 +141,6 @@ static void acl_show_categories(struct call *call)
         resp_bulk_text(call->out, category_name(i));
 }
 
-/* LOG */
 static void acl_show_log(struct call *call)
 {
     struct acl_log *log = &users_of(call)->log;
@@ -182,7 +174,6 @@ static void acl_show_log(struct call *call)
     }
 }
 
-/* HELP */
 static void acl_show_help(struct call *call)
 {
     static const char *const lines[] = {

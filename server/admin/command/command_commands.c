@@ -50,7 +50,6 @@ static void reply_labels(struct call *call, unsigned bits, const struct label *l
         if (bits & labels[i].bit) resp_status(call->out, labels[i].name);
 }
 
-/* KEY_* */
 static void command_info_reply_key_flags(struct call *call, unsigned flags)
 {
     static const struct label names[] = {

@@ -75,7 +75,7 @@ void info_stats(struct report *report)
         NUMBER("latest_fork_usec", forks.last_usec),
         COUNT("total_forks", forks.count),
         NEVER_ANY("migrate_cached_sockets"),
-        NEVER_ANY("slave_expires_tracked_keys"), /* a replica expires no key itself */
+        NEVER_ANY("slave_expires_tracked_keys"), /* a replica leaves expiry to its master */
         COUNT("active_defrag_hits", defrag->relocation.moved),
         COUNT("active_defrag_misses", defrag->relocation.kept),
         COUNT("active_defrag_key_hits", defrag->keys_moved),
