@@ -24,7 +24,7 @@
 #include "store/base/siphash.h"
 #include "store/mem/mem.h"
 
-enum { EXHAUSTED_LOG_USEC = 1000 * 1000 }; /* between two log lines about it */
+enum { EXHAUSTED_LOG_USEC = 1000 * 1000 }; /* between two log lines of log_exhausted */
 
 static void log_exhausted(size_t wanted, bool ends)
 {
@@ -74,7 +74,7 @@ static bool enter_process(struct parts *parts)
     siphash_seed(key);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit fails, as on a full disk */
+    signal(SIGXFSZ, SIG_IGN); /* a write beyond RLIMIT_FSIZE then fails, as on a full disk */
     mem_on_exhausted(log_exhausted);
     mem_keep_reserve(true);
     mem_purge_in_background();

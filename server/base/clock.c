@@ -129,7 +129,6 @@ int64_t clock_quick_usec(const struct clock *clock)
 {
     if (clock->usec_per_count == 0) return clock_mono_usec();
     uint64_t counts = read_counter() - clock->counter;
-    /* The counter was set back, or the turn has lasted many seconds: read the clock instead. */
     if (counts >> 32 != 0) return clock_mono_usec();
     return clock->counter_usec + (int64_t)(counts * clock->usec_per_count >> 32);
 }

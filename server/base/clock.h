@@ -50,7 +50,7 @@ int64_t clock_wall_usec(const struct clock *clock); /* for TIME; obeys hold and 
 int64_t clock_mono_usec(void);
 /* Returns the monotonic time, extrapolated from the last clock_mark by the CPU's counter: cheaper
  * than reading the clock, and exact enough for spans of a few milliseconds. Reads the clock if the
- * counter is missing, was set back, or has run for seconds since clock_mark. */
+ * counter is missing, was set back, or has counted 2^32 times since clock_mark. */
 int64_t clock_quick_usec(const struct clock *clock);
 /* Reads the monotonic clock, from which clock_quick_usec then extrapolates, and returns its
  * time. */

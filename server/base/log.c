@@ -131,7 +131,7 @@ static void write_line(const char *line, size_t size)
 {
     if (lost > 0 && has_room()) {
         uint64_t count = lost;
-        lost = 0; /* log_line calls this function if it is not 0 */
+        lost = 0; /* first, because log_line calls this function */
         log_line(LOG_WARNING,
                  "%" PRIu64
                  " line%s of the log lost, because the reader of this output has stopped "

@@ -139,7 +139,6 @@ struct event_base *loop_event_base(const struct loop *loop)
     return loop->base;
 }
 
-/* `ready` may have freed the io. */
 static void on_io(evutil_socket_t fd, short what, void *ctx)
 {
     (void)fd;

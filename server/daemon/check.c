@@ -82,8 +82,6 @@ bool check_files(const struct conf *conf, struct conf_error *error)
     return good;
 }
 
-/* Tries the lines of rename-command on a table of all commands. Returns the first error, or NULL.
- */
 static const char *renames_fault(const char *lines)
 {
     struct commands *commands = all_commands();
@@ -92,7 +90,7 @@ static const char *renames_fault(const char *lines)
     return why;
 }
 
-/* Tries the `user` lines. Returns the errors in a static buffer, or NULL. */
+/* Returns the errors in a static buffer, or NULL. */
 static const char *users_fault(const char *lines)
 {
     static char why[512];

@@ -64,7 +64,6 @@ static bool fail_attempt(const struct attempt *attempt, const struct conf_option
     return false;
 }
 
-/* Starts TLS if an option needs it and it is not in use yet. */
 static bool need_tls(const struct attempt *attempt, const struct conf_option *option)
 {
     struct parts *parts = attempt->parts;

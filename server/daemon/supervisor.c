@@ -102,7 +102,6 @@ void supervisor_live(struct supervisor *supervisor, int64_t now_usec)
     process_notify_now("WATCHDOG=1");
 }
 
-/* Is a message about long work due, or a keep-alive, whose interval may be shorter? */
 bool supervisor_wants_work(const struct supervisor *supervisor, int64_t now_usec)
 {
     if (!supervisor->listens) return false;

@@ -171,8 +171,7 @@ void turn_working(void *ctx)
     supervisor_work(&parts->supervisor, now, text);
 }
 
-/* Called often by loading. Runs a turn at most every 20 ms, so that connections receive a reply
- * (LOADING) and a signal can stop the server, which then ends the process here. */
+/* Runs turns so that connections receive a reply (LOADING), and a signal can stop the server. */
 void turn_loading(void *ctx)
 {
     struct parts *parts = ctx;

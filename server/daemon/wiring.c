@@ -1,4 +1,4 @@
-/* wiring: see wiring.h. Calls only the parts' interfaces. */
+/* wiring: see wiring.h. */
 #include "server/daemon/wiring.h"
 
 #include "server/admin/client/client_list.h"
