@@ -16,7 +16,7 @@ struct figures {
     double commands_rate, bytes_in_rate, bytes_out_rate; /* of the last second */
     double slowlog;
     double http_requests, http_failed_logins;
-    /* 0 while data is being loaded */
+    /* 0 while data is being loaded, as is memory_scripts */
     double busy, clients_blocked, clients_tracking, tracking_keys;
     double hits, misses, expired_keys, expired_members, evicted_keys;
     double expiration_misses, deletion_misses, eviction_misses;

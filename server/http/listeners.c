@@ -27,9 +27,9 @@ static void resume_accepting(evutil_socket_t fd, short what, void *server)
     evhttp_foreach_bound_socket(server, resume_one, NULL);
 }
 
-/* Called when accept() failed, for lack of descriptors. The connection stays in the kernel's queue,
- * so trying again at once would spin: pauses this listener. When the pause ends, this listener may
- * no longer exist, so all listeners of the evhttp `server` are resumed then. */
+/* Called when accept() failed, mostly for lack of descriptors. The connection stays in the kernel's
+ * queue, so trying again at once would spin: pauses this listener. When the pause ends, this
+ * listener may no longer exist, so all listeners of the evhttp `server` are resumed then. */
 static void on_accept_error(struct evconnlistener *listener, void *server)
 {
     const struct timeval pause = { .tv_usec = RETRY_USEC };
@@ -78,8 +78,6 @@ bool listeners_open(struct evhttp *server, const struct host_names *names, const
         }
         memcpy(word, bind, len);
         word[len] = '\0';
-        /* A word that begins with '-' is optional: if this machine lacks the address, that is no
-         * failure. */
         bool optional = word[0] == '-';
         const char *host = word + optional, *address = host;
         const struct host_name *name = host_names_find(names, host);

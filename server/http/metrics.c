@@ -210,7 +210,7 @@ static void write_oldest_due(void *ctx, const struct surveyed *dehydrator)
     prom_real(&report->prom, &labels, (double)dehydrator->oldest_due / 1e3);
 }
 
-/* Like lag_bounds, but few, because each dehydrator has them, and up to hours. */
+/* Like lag_bounds, but few, because each dehydrator has them, and up to 17 minutes. */
 static const char *const late_bounds[] = { "0.001",  "0.004",   "0.016",   "0.064",
                                            "0.256",  "1.024",   "4.096",   "16.384",
                                            "65.536", "262.144", "1048.576" };

@@ -178,7 +178,6 @@ static bool is_idle(const struct site *site)
     return !engine->loading && engine->busy == NOT_BUSY;
 }
 
-/* Updates the clock and the survey. */
 static void update(struct site *site)
 {
     if (!is_idle(site)) return;

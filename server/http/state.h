@@ -5,8 +5,8 @@
 #include "server/http/history.h"
 #include "server/http/survey.h"
 
-/* Appends the text. Costs O(databases + reported dehydrators + policies), plus up to 1000 steps
- * each for consumer groups and slow calls. */
+/* Appends the text. Costs as much as figures_read, plus O(commands + reported dehydrators +
+ * policies), plus up to 1000 steps each for consumer groups and slow calls. */
 void state_write(struct outbuf *out, const struct admin_parts *context,
                  const struct figures_http *http, const struct survey *survey,
                  const struct history *history);

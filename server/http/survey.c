@@ -11,7 +11,7 @@
 enum {
     STEPS = 256, /* keys and members in about 20 us */
     STEPS_AT_ONCE = 20 * STEPS,
-    BUCKET_STEPS = 16, /* a bucket of drained dehydrators takes as long */
+    BUCKET_STEPS = 16, /* a bucket of drained dehydrators counts as this many */
     LEAST_USEC = 1000 * 1000,
     REST = 20, /* the pause, as a multiple of the time that a survey worked */
 };

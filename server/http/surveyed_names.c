@@ -1,4 +1,4 @@
-/* surveyed_names: see surveyed_names.h. The list grows by doubling, up to its maximum. */
+/* surveyed_names: see surveyed_names.h. */
 #include "server/http/surveyed_names.h"
 
 #include "store/base/utf8.h"
