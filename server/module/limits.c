@@ -1,10 +1,9 @@
 /* limits: CL.THROTTLE, CL.THROTTLEMS and CL.WINDOW on strings of the host.
  *
- * The commands' functions in server/cmd need a store. All calls share one
- * with a single database: each copies the host's string into it, runs there as in the daemon, and
- * leaves it empty. If the call has changed the string, a SET of the host with PXAT writes it back.
- * Replicas and the append-only file receive that SET, and the host sends its events `set` and
- * `expire`. */
+ * The commands' functions in server/cmd need a store. All calls share one with a single database:
+ * each copies the host's string into it, runs there as in the daemon, and leaves it empty. If the
+ * call has changed the string, a SET of the host with PXAT writes it back. Replicas and the
+ * append-only file receive that SET, and the host sends its events `set` and `expire`. */
 #include "server/module/commands.h"
 
 #include "server/cmd/call/call.h"

@@ -17,7 +17,7 @@
 enum { FIGURES = 14, NEVER_DUE = -1 };
 
 struct figure {
-    const char *name; /* in EXPIRED.STATS; INFO writes "_" for "-" */
+    const char *name; /* in EXPIRED.STATS; INFO writes "_" for "-" and "." */
     long long value;
 };
 

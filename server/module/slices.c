@@ -53,7 +53,6 @@ const struct volatile_keys *slices_volatile_keys(void)
     return &here.known;
 }
 
-/* Scans all databases, from the first on. */
 static void begin_scan(void)
 {
     if (here.cursor == NULL)
@@ -94,7 +93,7 @@ static void set_timer(RedisModuleCtx *ctx, struct due_at due)
     here.timer_runs = true;
 }
 
-/* Makes the loop turn again without sleeping. */
+/* Makes the loop turn again at once or, if the host can't do that, after a millisecond. */
 static void wake(RedisModuleCtx *ctx)
 {
     if (here.woken) return;
@@ -164,7 +163,6 @@ static struct due_at earlier(struct due_at a, struct due_at b)
     return due_at_before(b, a) ? b : a;
 }
 
-/* Returns when policies have work next. */
 static struct due_at next_of_policies(void)
 {
     return earlier(key_policies_next(), read_ahead_next());
@@ -229,7 +227,6 @@ static void run_slice(RedisModuleCtx *ctx, bool opens)
     wake(ctx);
 }
 
-/* Returns the instant of the next work that has one. */
 static struct due_at next_work(void)
 {
     return earlier(earlier(volatile_keys_next(&here.known), due_values_next()), next_of_policies());

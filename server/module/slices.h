@@ -1,7 +1,6 @@
 /* slices: runs the module's work between two commands of the host, in slices, at the moment before
  * the host's loop sleeps. While there is work, at least every second turn of the loop has a slice.
- * A slice takes about half a millisecond at most, or longer if clients write faster than that can
- * follow.
+ * A slice takes about half a millisecond, or longer if clients write faster than that can follow.
  * Between slices, one timer wakes the loop for the next deadline. Depends on keys/, values/ and
  * policies/. */
 #pragma once

@@ -34,8 +34,7 @@ bool guards_push_real(lua_State *lua, int index)
     return false;
 }
 
-/* Raises an error if the value is a guard. The error has no position, as all errors that functions
- * in C raise in Lua 5.1. */
+/* Raises an error without a position, as in Redis, if the value is a guard. */
 static void refuse_guard(lua_State *lua, int index)
 {
     if (!guards_push_real(lua, index)) return;

@@ -15,7 +15,7 @@
  *     busy                serves other clients while a script runs for long
  *     returns             makes errors name the line that Redis names
  *
- * The texts of libraries are data (store/library.h). Nothing in store/ or server/cmd knows of Lua.
+ * The texts of libraries are data (store/library.h).
  *
  * May use: conf proto/rdb proto/resp server/engine/acl server/base server/cmd/call server/cmd
  * server/engine/observe server/disk/effect server/disk/format server/engine/react server/engine

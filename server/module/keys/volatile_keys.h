@@ -43,8 +43,7 @@ void volatile_keys_init(struct volatile_keys *known);
 enum { VOLATILE_EVENTS = NOTIFY_GENERIC | NOTIFY_EXPIRED | NOTIFY_EVICTED | NOTIFY_LOADED };
 void volatile_keys_event(struct volatile_keys *known, RedisModuleCtx *ctx, int class,
                          const char *event, RedisModuleString *name);
-/* Notes the deadline of an open key, if it has one, and calls on_open: for keys that no event
- * names, as in a scan. */
+/* Notes the deadline of an open key, if it has one, and calls on_open. */
 void volatile_keys_note(struct volatile_keys *known, RedisModuleCtx *ctx, RedisModuleString *name,
                         RedisModuleKey *key);
 

@@ -50,7 +50,6 @@ static bool ends_with(const char *event, const char *end)
     return len >= end_len && strcmp(event + len - end_len, end) == 0;
 }
 
-/* Bits of enum cause. */
 static unsigned causes_of(const char *event)
 {
     static const struct {

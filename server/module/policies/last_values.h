@@ -16,7 +16,6 @@ struct last_value_draft {
     bool left_out; /* the parts lack the value, because memory was short */
 };
 
-/* Adds one part. */
 void last_value_add(struct last_value_draft *draft, struct bytes part);
 /* Adds one part: `begin`, then `end`. */
 void last_value_add_joined(struct last_value_draft *draft, struct bytes begin, struct bytes end);

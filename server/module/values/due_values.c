@@ -7,7 +7,7 @@
 #include "store/sweep/expiry.h"
 
 enum {
-    AT_ONCE = 64,   /* members of one key; fewer only if they are due at different instants */
+    AT_ONCE = 64,   /* members of one key that due_values_run removes */
     HOLD_MSEC = 20, /* between two checks while replication is not allowed */
 };
 

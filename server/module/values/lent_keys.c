@@ -107,8 +107,8 @@ struct store *lent_keys_store(void)
     return store;
 }
 
-/* Opens a key and lends its value. A value that is not of our types is represented by an empty
- * list, so that the command replies WRONGTYPE where it uses the key. */
+/* An empty list represents a value that is not of our types, so that the command replies WRONGTYPE
+ * where it uses the key. */
 void lent_keys_open(struct lent_keys *lent, RedisModuleString *name)
 {
     struct lent_key key = { .name = name, .next = DUE_AT_NEVER, .next_before = DUE_AT_NEVER };

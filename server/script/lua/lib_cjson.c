@@ -125,7 +125,7 @@ static void add_table(struct walk *walk)
     walk->depth--;
 }
 
-/* Adds the bound of the value on top of the stack. Adds nothing for types that encode refuses. */
+/* Adds the bound of the value on top of the stack. */
 static void add_value(struct walk *walk)
 {
     walk->values++;
