@@ -88,8 +88,8 @@ static void tidy_hz(char *value)
  * Redis 7.0 lacks are as in Redis 8.0 or Valkey 9.1. An unlisted option has no line in CONFIG GET
  * there either, or accepts any value. */
 static const struct conf_option accepted[] = {
-    /* Threads, timers and the operating system. Ignored because the threads of io-threads always
-     * read, each deadline is met by a timer instead of a periodic scan, and memory is returned to
+    /* Threads, timers and the operating system. Ignored because the threads of io-threads read
+     * anyway, each deadline is met by a timer instead of a periodic scan, and memory is returned to
      * the system without hints. */
     ACCEPTED("io-threads-do-reads", YES_NO, .preset = "no", FIXED),
     ACCEPTED("hz", INT, WITHIN(0, INT_MAX), .preset = "10", LIVE, .tidy = tidy_hz),

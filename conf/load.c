@@ -35,7 +35,7 @@ static struct faults begin_faults(struct conf_error *error)
     return (struct faults){ .error = error };
 }
 
-/* Appends one line. Replaces control characters, so that a bad file can't forge further lines. */
+/* Replaces control characters, so that a bad file can't forge further lines. */
 __attribute__((format(printf, 2, 3))) static void add_fault(struct faults *faults,
                                                             const char *format, ...)
 {

@@ -39,7 +39,6 @@ static void write_limit(FILE *to, const struct conf_option *option, const struct
     fprintf(to, " %" PRId64 "\n", limit->soft_seconds);
 }
 
-/* Writes one line of the file per line of the option. */
 static void write_lines(FILE *to, const struct conf *conf, const struct conf_option *option)
 {
     char *lines = conf_get(conf, option);
@@ -236,7 +235,7 @@ static void append_option(struct rewriting *all, const struct conf *defaults,
         }
     } else if (differs || included || is_needed) {
         sign(all);
-        /* A line that adds to that of the included file must begin anew. */
+        /* The line would add to that of the included file, so "" first removes its words. */
         if (option->adds && included && current[0] != '\0')
             fprintf(all->to, "%s \"\"\n", option->name);
         write_option(all->to, all->conf, option);
@@ -281,7 +280,6 @@ static char *rewritten(const struct conf *conf, const char *text, size_t len, si
     return new_text;
 }
 
-/* Writes a temporary file and renames it. */
 bool conf_replace_file(const char *path, const char *text, size_t len)
 {
     char *temporary = conf_resize(NULL, strlen(path) + sizeof ".XXXXXX");
