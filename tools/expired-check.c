@@ -119,7 +119,6 @@ static void show_words(FILE *to, const struct request *request)
     }
 }
 
-/* Prints an effect as its command. */
 static void show_effect(FILE *to, struct request *request, const struct effect *effect)
 {
     static struct effect_writer writer;

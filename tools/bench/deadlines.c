@@ -198,8 +198,7 @@ static void end_column(struct figures *figures, enum column column, uint32_t ope
 
 #define FOR_EACH_KIND static inline __attribute__((always_inline))
 
-/* Arms all things, cancels a tenth of them, and moves another tenth. Returns the clock
- * afterwards. */
+/* Returns the clock afterwards. */
 FOR_EACH_KIND msec fill(const struct kind *kind, union any *any, const struct load *load,
                         struct figures *figures)
 {

@@ -163,7 +163,6 @@ static void write_unlink(struct run *run, long long i)
     link_command(&run->commands, "UNLINK " PREFIX "%lld", i);
 }
 
-/* Sends `count` commands and reads their replies, a batch at a time. */
 static void send_commands(struct run *run, long long count, write_command *write, const char *what)
 {
     for (long long from = 0; from < count; from += BATCH) {
@@ -369,7 +368,6 @@ static void take_pongs(struct pinger *pinger, struct samples *pings, int timeout
         samples_add(pings, wall_usec() - pinger->sent.usec[pinger->answered++]);
 }
 
-/* Sends a PING and reads replies until the next one is due. */
 static void ping_until_next(struct pinger *pinger, struct samples *pings)
 {
     link_command(pinger->link, "PING");
@@ -398,7 +396,6 @@ static void measure_instant(struct run *run)
     while (pinger.next < due + PATIENCE_MSEC * 1000LL) {
         ping_until_next(&pinger, &figures->pings);
 
-        /* Read the reply to the last INFO if it has arrived, and send the next one. */
         if (wall_usec() < next_look || link_reply(&run->looks, 0) == NULL) continue;
         figures->memory_left = server_info_field(&run->looks, "used_memory") - run->base_memory;
         back = figures->memory_left <= MEMORY_SLACK;

@@ -3,7 +3,7 @@
  * Fills a RESP server with keys that live for an hour, gives some more keys one common deadline,
  * and measures when the event of each of these arrives. Works on any server with PXAT and keyspace
  * notifications, even on another machine, because it compares the two clocks first. At the end it
- * deletes its keys, which begin with "punctuality:". */
+ * deletes the keys that live for an hour. Names of keys begin with "punctuality:". */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,7 +77,6 @@ static void write_delete(struct link *link, long long i, long long argument)
     link_command(link, "DEL " PREFIX "background:%lld", i);
 }
 
-/* Sends `count` commands and reads their replies, a batch at a time. */
 static void send_batches(struct link *link, long long count, write_command *write,
                          long long argument)
 {

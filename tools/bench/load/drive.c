@@ -78,7 +78,6 @@ static void send_rest(struct drive *drive, struct conn *conn)
     conn->waits_to_write = is_short;
 }
 
-/* Sends the next batch, if any requests are left. */
 static void send_batch(struct drive *drive, struct conn *conn, int64_t now)
 {
     const struct script *script = drive->plan->script;
