@@ -29,7 +29,7 @@ struct slot {
 /* An open hash table with linear probing. Its hash is cheap and has no secret: the names in the
  * table are ours or the configuration's, so clients can't provoke collisions. */
 struct commands {
-    struct slot **buckets; /* a power of two of them, at least twice `count`; NULL if free */
+    struct slot **buckets; /* a power of two of them, at least four times `count`; NULL if free */
     size_t bucket_mask;
     struct slot **slots; /* in order of addition; disabled ones after `count` */
     size_t count, disabled, cap;

@@ -1,6 +1,6 @@
 /* role: the server's role in replication, set by server/replica. The gates check it, and so does
- * all work that only a master may do, such as expiry and eviction. On a master all fields are
- * false, except few_replicas while min-replicas-to-write is not met. */
+ * work for masters, such as expiry and eviction. On a master all fields are false, except
+ * few_replicas while min-replicas-to-write is not met. */
 #pragma once
 
 #include <stdbool.h>

@@ -11,8 +11,7 @@ void session_init(struct session *session, struct outbuf *out)
 
 /* ---- states ---------------------------------------------------------------------------------- */
 
-/* Every change of state goes through this function, except the first one of a session over TLS.
- * Leaving a wait calls the session's forget function, so no list can keep a session that does not
+/* Leaving a wait calls the session's forget function, so no list can keep a session that does not
  * wait. */
 static void enter(struct session *session, enum session_state state, enum wait_reason reason,
                   void (*forget)(struct session *session))

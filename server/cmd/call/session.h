@@ -22,7 +22,7 @@ enum reply_mode { REPLY_ON, REPLY_OFF, REPLY_SKIP_NEXT, REPLY_SKIPPING };
 
 struct session {
     uint64_t id;
-    enum session_state state; /* only the functions below change this and the next two */
+    enum session_state state; /* the functions below change this and the next two */
     enum wait_reason waits_for;
     void (*forget_wait)(struct session *session); /* NULL if there is nothing to forget */
     const char *peer; /* "127.0.0.1:50000", or NULL if unknown. Borrowed from the connection */

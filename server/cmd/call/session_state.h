@@ -9,9 +9,7 @@
  *
  * A request that can't run or reply yet makes its session wait. The client's requests behind it
  * stay in the input, so that replies keep their order. A session never has two reasons at once:
- * only a session in SERVING can begin to wait, and no request runs during a wait.
- *
- * Only session.c changes a state. */
+ * only a session in SERVING can begin to wait, and no request runs during a wait. */
 #pragma once
 
 #include <stdbool.h>
@@ -25,8 +23,7 @@ enum session_state {
     SESSION_STATES,
 };
 
-/* Why a session waits. The module behind each reason keeps the session in a list or agenda of its
- * own, and wakes it. */
+/* Why a session waits. The module named with the reason wakes the session. */
 enum wait_reason {
     WAIT_NOTHING,    /* in every state but SESSION_WAITING */
     WAIT_KEY,        /* BLPOP: for a key or a timeout (engine/react/blocked.h) */

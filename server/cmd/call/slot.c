@@ -5,9 +5,9 @@
 
 enum { KEYS_ON_STACK = 16 };
 
-/* The remainders of x^16 times each nibble, by the polynomial 0x1021. */
 static uint16_t crc_step(uint16_t crc, unsigned nibble)
 {
+    /* The remainders of x^16 times each nibble, by the polynomial 0x1021. */
     static const uint16_t table[16] = {
         0x0000, 0x1021, 0x2042, 0x3063, 0x4084, 0x50a5, 0x60c6, 0x70e7,
         0x8108, 0x9129, 0xa14a, 0xb16b, 0xc18c, 0xd1ad, 0xe1ce, 0xf1ef,
