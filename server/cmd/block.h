@@ -13,9 +13,9 @@
 
 #include "server/cmd/call/call.h"
 
-/* Parses the timeout at argument i, in seconds with fractions, into the instant at which it ends. A
- * timeout of 0 never ends: *until is NEVER, as it is when a blocked call runs again, whose timeout
- * stays as it was. Returns false after sending an error. */
+/* Parses the timeout at argument i, in seconds with fractions, into the instant at which it ends.
+ * *until is NEVER for a timeout of 0, and when a blocked call runs again, which keeps its timeout.
+ * Returns false after sending an error. */
 bool arg_timeout(struct call *call, int i, msec *until);
 
 struct source {
@@ -29,8 +29,8 @@ struct source {
 bool find_source(struct call *call, enum type type, int first, int count, struct source *source);
 
 /* Makes the client wait, and the command run again when the request says so; the command must then
- * return without a reply. Inside MULTI and scripts, where a call must not block, replies with
- * request->no_answer instead. */
+ * return without a reply. Where a call must not block, such as inside MULTI and scripts, replies
+ * with request->no_answer instead. */
 void block_on(struct call *call, const struct block_request *request);
 
 /* numkeys key [key ...] <front | back> [COUNT count] */

@@ -24,7 +24,6 @@ struct take {
     msec until; /* the timeout of a blocking call */
 };
 
-/* Parses the options from argument i to the last. Returns false after sending an error. */
 static bool parse_take(struct call *call, int i, unsigned known, struct take *take)
 {
     take->limit = INT64_MAX;

@@ -61,7 +61,6 @@ static void cmd_rename(struct call *call)
         reply_ok(call);
 }
 
-/* Parses the number of a database at argument i. Returns false after sending an error. */
 static bool arg_database(struct call *call, int i, unsigned *db)
 {
     int number;

@@ -21,9 +21,6 @@ extern const struct command_group key_expire_commands;
 extern const struct command_group key_scan_commands;
 /* DBSIZE FLUSHDB FLUSHALL SWAPDB. */
 extern const struct command_group database_commands;
-/* DUMP RESTORE. */
 extern const struct command_group dump_commands;
-/* SORT SORT_RO. */
 extern const struct command_group sort_commands;
-/* POLICY. */
 extern const struct command_group policy_commands;

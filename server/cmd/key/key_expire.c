@@ -57,8 +57,7 @@ static void cmd_persist(struct call *call)
     resp_integer(call->out, removed);
 }
 
-/* TTL, PTTL, EXPIRETIME and PEXPIRETIME: replies with the deadline of the key, or of the member if
- * the call names one. */
+/* TTL, PTTL, EXPIRETIME and PEXPIRETIME. */
 static void reply_deadline(struct call *call)
 {
     enum { NO_KEY = -2, NO_DEADLINE = -1 };

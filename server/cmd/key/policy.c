@@ -1,4 +1,4 @@
-/* policy: POLICY, which manages rules for all keys with a prefix, such as their TTL and their
+/* policy: POLICY, which manages rules for keys, by prefix or name, such as their TTL and their
  * greatest length. policy_args parses the rules, store/policy applies them. */
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,6 @@
 
 enum { SHOWN_MAX = 128 }; /* an error quotes this many bytes of a key */
 
-/* What a policy can write to. */
 #define TARGET_TYPES "stream or dehydrator"
 
 /* Finds the keys that follow TO. A key may itself be named TO. */

@@ -191,7 +191,7 @@ static bool load_weights(struct sort *sort)
             row->text = bytes_of(copy, weight.len);
             continue;
         }
-        /* As in Redis, strtod must consume the whole text; an empty text is 0. */
+        /* As in Redis, strtod must consume the text, up to a NUL; an empty text is 0. */
         errno = 0;
         row->score = strtod(copy, &end);
         good &= *end == '\0' && errno != ERANGE && !isnan(row->score);

@@ -246,7 +246,6 @@ static void pop_list(struct call *call)
     txn_list_pop(call->txn, entry, end, count);
 }
 
-/* Pops elements and replies with [key, [element ...]]. */
 static void pop_list_to_array(struct call *call, const struct source *source,
                               const struct multi_pop *pop)
 {
@@ -266,7 +265,7 @@ static void cmd_lmpop(struct call *call)
     run_multi_pop(call, TYPE_LIST, "LEFT", "RIGHT", pop_list_to_array);
 }
 
-/* BLPOP and BRPOP: the reply is [key, element]. */
+/* BLPOP and BRPOP. */
 static void blocking_list_pop(struct call *call)
 {
     enum list_end end = (enum list_end)call_variant(call);

@@ -59,7 +59,7 @@ static int by_count_down(const void *a, const void *b)
     return by_count(b, a);
 }
 
-/* Adds a member of the result. Returns false if the limit is reached. */
+/* Returns false if the limit is reached. */
 static bool add_to_result(struct result *result, struct bytes member)
 {
     if (result->reply != NULL) resp_bulk(result->reply, member.data, member.len);
@@ -87,9 +87,8 @@ static void unite_sets(const struct operands *in, struct result *result)
     }
 }
 
-/* Computes a difference: looks up each member of the first set in the others. The caller has sorted
- * these from large to small, because a large set is more likely to contain the member and so to end
- * its look-ups. */
+/* The caller has sorted the other sets from large to small, because a large set is more likely to
+ * contain the member and so to end its look-ups. */
 static void subtract_sets(const struct operands *in, struct result *result)
 {
     struct set_iter iter;

@@ -19,11 +19,9 @@
 extern const struct command_group stream_commands;
 /* XREAD XREADGROUP. */
 extern const struct command_group stream_read_commands;
-/* XGROUP. */
 extern const struct command_group stream_group_commands;
 /* XACK XACKDEL XDELEX XNACK XPENDING. */
 extern const struct command_group stream_pending_commands;
 /* XCLAIM XAUTOCLAIM. */
 extern const struct command_group stream_claim_commands;
-/* XINFO. */
 extern const struct command_group stream_info_commands;

@@ -56,7 +56,7 @@ static void cmd_zmpop(struct call *call)
     run_multi_pop(call, TYPE_ZSET, "MIN", "MAX", pop_zset_to_array);
 }
 
-/* BZPOPMIN and BZPOPMAX: the reply is [key, member, score]. */
+/* BZPOPMIN and BZPOPMAX. */
 static void blocking_zset_pop(struct call *call)
 {
     bool highest = call_variant(call);
