@@ -74,9 +74,9 @@ void failover_begin(struct failover *failover, const struct failover_goal *goal)
 /* Ends the failover, logs the reason, and ends the pause; in FAILOVER_RUNS this server becomes the
  * master again. No effect in FAILOVER_NONE. */
 void failover_abort(struct failover *failover, const char *why);
-/* Hands over if the replica has received the whole stream. After the timeout hands over even so if
- * that is forced, and aborts otherwise. No effect unless in FAILOVER_WAITS. Call in each turn,
- * because replicas may have caught up. */
+/* Hands over if the replica has received the whole stream. After the timeout, hands over anyway if
+ * the failover is forced, and aborts it otherwise. No effect unless in FAILOVER_WAITS. Call in each
+ * turn, because replicas may have caught up. */
 void failover_turn(struct failover *failover);
 /* Ends the failover when the replica has replied to the request to become the master; if it has
  * refused, this server becomes the master again. */

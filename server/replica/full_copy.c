@@ -131,7 +131,7 @@ static bool write_refusal(struct writing *writing, const struct rdb_store_losses
 }
 
 struct report_to {
-    struct writing writing; /* first: the sink's ctx */
+    struct writing writing; /* comes first, because write_pipe receives the struct's address */
     void (*report)(void *ctx, uint64_t keys);
     void *report_ctx;
 };

@@ -103,8 +103,8 @@ static const char *fault_of(const struct link *link)
     return link->tls != NULL && errno == EPROTO ? tls_fault(link->tls) : strerror(errno);
 }
 
-/* Sends a message at once. Messages are small and the socket's buffer is empty, so a message that
- * is only partly sent means that the link is broken. */
+/* Sends a message at once. Messages are small and rare, so a message that can't be sent as a whole
+ * means that the link is broken. */
 static void send_text(struct link *link, const char *text, size_t len)
 {
     struct iovec chunk = { .iov_base = (char *)(uintptr_t)text, .iov_len = len };
@@ -254,7 +254,7 @@ static void on_ready(void *ctx, unsigned what)
 
 static void connect_to(struct link *link, const struct addrinfo *list)
 {
-    /* The first address that accepts the attempt. */
+    /* Use the first address that accepts the attempt. */
     const char *why = "no address";
     for (const struct addrinfo *at = list; at != NULL; at = at->ai_next) {
         int fd = socket(at->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);

@@ -80,7 +80,7 @@ static bool begins_with(const char *line, const char *word)
 
 static void answer_psync(struct link *link, const char *line)
 {
-    if (line[0] == '\0') return; /* it keeps the link alive */
+    if (line[0] == '\0') return; /* sent to keep the link alive */
     if (begins_with(line, "+FULLRESYNC")) {
         int64_t offset = 0;
         link->copy = (struct link_copy){ .length = 0 };

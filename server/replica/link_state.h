@@ -51,5 +51,5 @@ void link_send_words(struct link *link, const char *const *words);
 
 /* Sends the request of the link's step. */
 void link_ask(struct link *link);
-/* Handles the line that replies to it, and continues with the next step. */
+/* Handles the line that replies to that request, and continues with the next step. */
 void link_answer(struct link *link, const char *line);

@@ -85,7 +85,6 @@ static void give_up(void *ctx)
     fail(&call, ERR_FAILOVER_TARGET);
 }
 
-/* context: struct replication */
 static void cmd_failover(struct call *call)
 {
     struct replication *replication = call->context;
@@ -280,7 +279,7 @@ static void cmd_replconf(struct call *call)
                 options->abilities |= REPLICA_READS_REDIS_8;
             ours |= arg_is(call, i + 1, "expired");
         } else if (arg_is(call, i, "version")) {
-            /* Only Valkey and servers like this one name their version: "9.1.2". */
+            /* Valkey and servers like this one send their version, such as "9.1.2". */
             struct bytes version = call->argv[i + 1];
             const char *dot = version.len > 0 ? memchr(version.data, '.', version.len) : NULL;
             size_t len = dot != NULL ? (size_t)(dot - version.data) : version.len;

@@ -61,7 +61,8 @@ static void begin_copy(struct replicas *all, struct full_copy_form form)
             replica->state = COPYING;
             replica->copied = 0;
             replica->has_copy = false;
-            replica->sent = offset; /* `applied` stays: redis-cli --replica discards its copy */
+            /* Leave `applied`: a receiver such as redis-cli --replica discards its copy. */
+            replica->sent = offset;
             clients_source_ready(replica->session);
             continue;
         }
@@ -132,9 +133,8 @@ void replica_copies_update(struct replicas *all)
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
-/* Returns bytes of the copy to send. All replicas together may send COPY_A_TURN bytes in a turn,
- * because a thousand replicas that copy at once must not delay clients. When these are used up,
- * schedules the next turn and returns 0. */
+/* All replicas together may send about COPY_A_TURN bytes in a turn, because many replicas that copy
+ * at once must not delay clients. */
 int replica_copies_peek(const struct replica *replica, struct iovec *chunks, int max)
 {
     struct replicas *all = replica->all;

@@ -249,7 +249,7 @@ void replicas_second(struct replicas *all, bool silent)
             clients_source_ready(replica->session);
         }
         if (replica->state == COPYING || replica->state == COPIED) {
-            /* It is reading the copy, or sending empty lines while it loads it. */
+            /* The replica reads its copy, or sends empty lines while it loads the copy. */
             struct client_info info;
             if (!clients_info(replica->session, &info)) continue;
             replica->heard_usec = now - info.idle_sec * USEC;

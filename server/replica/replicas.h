@@ -120,7 +120,7 @@ struct replica_info {
     const char *state; /* "wait_bgsave", "send_bulk", "online" */
     bool is_online;
     uint64_t applied; /* it applied all bytes before this offset; 0 if it acknowledged none */
-    uint64_t synced;  /* the same for its disk; 0 without a journal, too */
+    uint64_t synced;  /* the same for synced bytes; also 0 without a journal */
     uint64_t sent;
     struct session *session;
 };

@@ -53,7 +53,7 @@ struct replicas {
     int64_t left_usec;  /* when the last one left, or all were closed, or 0 */
     size_t lag;         /* bytes of the backlog that are kept only because a replica needs them */
     uint64_t turned_at; /* the backlog's end at the end of the last turn */
-    /* Offsets of the bytes that the last turn which exceeded the hard limit has added. */
+    /* Offsets of the bytes added by the last turn that added more than the hard limit. */
     uint64_t burst_from, burst_end;
     struct replicas_report report;
 };

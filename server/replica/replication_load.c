@@ -14,8 +14,8 @@
 #include "store/trail/trail.h"
 
 enum {
-    LOAD_USEC = 500,   /* between two turns while a copy is being loaded */
-    COPY_PIECE = 8192, /* bytes per read, which take less than LOAD_USEC to load */
+    LOAD_USEC = 500,   /* time between two turns while a copy is being loaded */
+    COPY_PIECE = 8192, /* bytes per read, few so that turns come in time */
     /* Seconds before another copy is requested: after a copy that ended early or a stream that
      * could not be applied, and after a copy that could not be loaded. Each of the next
      * MAX_DOUBLINGS failures in a row doubles them. */
@@ -48,7 +48,6 @@ static bool is_over(const struct replication *r)
            loop_stopped(r->w.loop);
 }
 
-/* Reads the bytes of the copy as they arrive. */
 static ssize_t read_copy(void *ctx, void *to, size_t size)
 {
     struct replication *r = ctx;
@@ -144,8 +143,6 @@ static void take_over(struct replication *r, struct store *store, unsigned db)
              copy.offset);
 }
 
-/* Delays the request for the next copy. A full copy costs the master a fork, so copies that fail
- * again and again must be requested less and less often. */
 static void wait_before_next_copy(struct replication *r, int64_t seconds)
 {
     int64_t now = clock_mono_usec();
@@ -167,8 +164,6 @@ void replication_note_lost_copy(struct replication *r)
     if (r->follows && !r->loading && link_take_lost_copy(r->link)) replication_delay_copy(r);
 }
 
-/* Loads the copy into a second store. The old data is served meanwhile, and stays if the copy
- * fails. */
 bool replication_load(struct replication *r)
 {
     char why[WHY] = "";

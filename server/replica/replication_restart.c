@@ -28,7 +28,6 @@ const struct stream_position *replication_position(struct replication *r)
     return &r->position;
 }
 
-/* Makes the path of the file that keeps the backlog. Returns false if the name is too long. */
 static bool backlog_path(const struct replication *r, char path[DISK_PATH_MAX])
 {
     return snprintf(path, DISK_PATH_MAX, "%s.backlog", r->w.conf->dbfilename) < DISK_PATH_MAX;
@@ -59,7 +58,7 @@ void replication_start(struct replication *r)
 
     /* Continue under a new id: replicas may have received more of the old stream than the files
      * contain, and one that has become a master may have continued it differently. Replicas that
-     * have received no more than the files contain can follow into the new id. */
+     * have received no more than the files contain can continue under the new id. */
     if (position != NULL && !follows) {
         history_branch(&r->position.history, r->position.offset);
         r->is_unshared = true;

@@ -64,7 +64,7 @@ static void forget_waiter(void *ctx)
     mem_free(waiter);
 }
 
-/* Replies at the end of a wait: also if CLIENT UNBLOCK ends it without an error. */
+/* Replies at the end of a wait, even if CLIENT UNBLOCK ends it without an error. */
 static void reply_late(void *ctx)
 {
     const struct waiter *waiter = ctx;

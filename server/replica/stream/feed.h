@@ -2,8 +2,8 @@
  *
  * All replicas receive the same stream: an effect is written as a command of Redis 7.0 if there is
  * one for it, otherwise as a command of this server (effect_text.h). A stock Redis skips a command
- * that it does not know, but if a MULTI contains one, it discards all of it. The form of a
- * transaction therefore depends on its commands:
+ * that it does not know, but if a MULTI contains such a command, Redis discards the whole MULTI.
+ * The form of a transaction therefore depends on its commands:
  *
  *     one command                            unchanged
  *     several, all known to Redis 7.0        MULTI, the commands, EXEC
