@@ -142,7 +142,6 @@ void lease_put(struct lease *lease, const struct holder *holder, uint32_t permit
             return;
         }
 
-        /* It does not fit, so the lease becomes large. */
         struct packed small = lease->packed;
         struct packed_record old;
         lease->by_owner = hash_new();
@@ -167,7 +166,7 @@ bool lease_remove(struct lease *lease, struct bytes owner)
         return true;
     }
     if (!lease_find_owner(lease, owner, &old)) return false;
-    hash_remove(lease->by_owner, owner); /* first: `owner` may point into the index */
+    hash_remove(lease->by_owner, owner); /* first: `owner` may point into by_token */
     hash_remove(lease->by_token, token_bytes(text, old.token));
     return true;
 }

@@ -2,7 +2,8 @@
  *
  * A holder is a member with a deadline: the member is the owner's name, and its value the token. A
  * few holders are packed. More are in a hash, and a second hash finds the owner of a token. A
- * holder whose lease has ended stays until the caller removes it. Cost: O(1) unless stated. */
+ * holder whose lease has ended stays until the caller removes it. Cost: O(1) for finding, O(log n)
+ * for changing. */
 #pragma once
 
 #include "store/base/bytes.h"
@@ -31,8 +32,8 @@ uint32_t lease_permits(const struct lease *lease); /* the most holders; 0 before
 /* Find a holder; return false if there is none. */
 bool lease_find_owner(const struct lease *lease, struct bytes owner, struct holder *holder);
 bool lease_find_token(const struct lease *lease, int64_t token, struct holder *holder);
-/* Returns false if the holder must not be put: if others hold all permits, if the others were
- * granted under another number of permits, or if one of them has the same token. */
+/* Returns false if the holder must not be put: if others hold all permits, if the lease has another
+ * number of permits, or if another owner has the same token. */
 bool lease_fits(const struct lease *lease, const struct holder *holder, uint32_t permits);
 /* Adds a holder that fits, or changes token and end of the holder of this owner; sets the number of
  * permits. */
@@ -52,7 +53,7 @@ bool lease_iter_next(struct lease_iter *iter, struct holder *holder);
 
 /* Find and set the end of a holder. Both return false if there is no such holder. */
 bool lease_deadline(const struct lease *lease, struct bytes owner, msec *at);
-bool lease_expire(struct lease *lease, struct bytes owner, msec at); /* O(log n) */
+bool lease_expire(struct lease *lease, struct bytes owner, msec at);
 struct expiring lease_expiring(const struct lease *lease);
 
 struct lease *lease_relocate(struct lease *lease, struct relocation_cursor *cursor,

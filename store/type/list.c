@@ -110,7 +110,6 @@ static uint32_t list_node_used(const struct list_node *node)
     return node->end - node->begin;
 }
 
-/* Returns a new node, not linked. */
 static struct list_node *list_node_new(struct list *list, uint32_t cap)
 {
     struct list_node *node = mem_alloc(sizeof(*node) + cap);
@@ -125,7 +124,6 @@ static void list_node_free(struct list *list, struct list_node *node)
     mem_free(node);
 }
 
-/* Links the node between its prev and next. */
 static void list_node_link(struct list *list, struct list_node *node)
 {
     *(node->prev != NULL ? &node->prev->next : &list->head) = node;
@@ -161,7 +159,7 @@ static struct list_node *list_node_arrange(struct list *list, struct list_node *
     return moved;
 }
 
-/* Returns the cap of the smallest regular block that holds `size` bytes. */
+/* Returns the cap of the smallest block of a power of two that holds `size` bytes. */
 static uint32_t list_node_cap_for(uint32_t size)
 {
     uint32_t block = LIST_BLOCK_MIN;
@@ -170,14 +168,14 @@ static uint32_t list_node_cap_for(uint32_t size)
     return block - (uint32_t)sizeof(struct list_node);
 }
 
-/* Frees unused room of a node that expects no more pushes; returns its address. */
+/* Frees the unused room of a node if it is more than a quarter; returns the node's address. */
 static struct list_node *list_node_trim(struct list *list, struct list_node *node)
 {
     if (node->cap - list_node_used(node) <= node->cap / 4) return node;
     return list_node_arrange(list, node, list_node_used(node), 0);
 }
 
-/* Does an element of this size fit in a regular block with those of the node? */
+/* Do the node's elements and one of this size fit in a block of LIST_BLOCK_MAX bytes? */
 static bool node_fits(const struct list_node *node, uint32_t size)
 {
     return list_node_used(node) <= LIST_CAP_MAX && list_node_used(node) + size <= LIST_CAP_MAX;
@@ -259,7 +257,7 @@ void list_pop(struct list *list, enum list_end end, size_t count)
         }
     }
 
-    /* Reallocate the last node if pops have left less than an eighth of its block in use. */
+    /* Reallocate the only node left, if pops have left less than an eighth of its block in use. */
     struct list_node *last = list->head == list->tail ? list->head : NULL;
     if (last == NULL || last->cap <= LIST_CAP_MIN || list_node_used(last) >= last->cap / 8) return;
     uint32_t cap = list_node_cap_for(2 * list_node_used(last));

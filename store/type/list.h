@@ -24,9 +24,9 @@ void list_push(struct list *list, enum list_end end, struct bytes element);
 struct bytes list_at(const struct list *list, size_t index);       /* borrowed; index < count */
 void list_pop(struct list *list, enum list_end end, size_t count); /* count <= list_count */
 void list_keep(struct list *list, size_t from, size_t to);         /* removes all but [from, to) */
-void list_put(struct list *list, size_t index, struct bytes element); /* replaces */
-/* Inserts an element before the one at `index`, or at the end if `index` is the count. `element`
- * must not point into this list. */
+/* Replace the element at `index`, or insert one before it (at the end if `index` is the count).
+ * `element` must not point into this list. */
+void list_put(struct list *list, size_t index, struct bytes element);
 void list_insert(struct list *list, size_t index, struct bytes element);
 /* Removes elements equal to this one, as LREM: the first `count` (count > 0), the last -count
  * (count < 0), or all (0). Returns the number removed. */
@@ -45,8 +45,8 @@ bool list_iter_next(struct list_iter *iter, struct bytes *element); /* then move
 bool list_iter_prev(struct list_iter *iter, struct bytes *element); /* then moves to the head */
 
 /* Relocates blocks and returns the list's address. Invalidates everything borrowed from the list.
- * In a list of many MiB only nodes near the head are relocated: the blocks of such a list are large
- * and waste little memory. */
+ * Of a long list only nodes near the head are relocated, because most blocks of such a list are
+ * large and waste little memory. */
 struct list *list_relocate(struct list *list, struct relocation_cursor *cursor,
                            struct relocation *relocation);
 size_t list_bytes(const struct list *list); /* all memory. O(1) */

@@ -112,12 +112,12 @@ static inline bool object_is_emptied(const struct object *object)
            (row->is_held == NULL || !row->is_held(object));
 }
 /* Returns the next instant at which something inside is due: a member or an entry of a stream will
- * have expired, or a dehydrator must announce an element. NEVER if nothing will be due. O(1); O(log
- * n) for a dehydrator */
+ * have expired, or a dehydrator must announce an element, or its pause, its rate or a remembered id
+ * ends. NEVER if nothing will be due. O(1); O(log n) for a dehydrator */
 struct due_at object_next_due(const struct object *object);
 /* Returns the next instant after now at which something inside is due, for a value in which
- * something is due already. O(log n). For a set, hash or sorted set O(overdue members): search the
- * agenda of a large one in steps instead (object_agenda). */
+ * something is due already. O(log n). For a set, hash, sorted set or lease O(overdue members):
+ * search the agenda of a large one in steps instead (object_agenda). */
 struct due_at object_next_due_after(const struct object *object, msec now);
 /* Finds the member's (or field's) deadline, which may be NEVER. Returns false if there is no such
  * member. For types whose row has `members`, as the next two functions; others abort. O(1) */

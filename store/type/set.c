@@ -1,8 +1,6 @@
 /* set: members are packed in one allocation while they are few and small; otherwise each is an
- * allocation in a table.
- *
- * The name of the encoding is independent of the form: it follows Redis' rules. A table is never
- * packed again, because the cursors of scans in progress would lose their meaning. */
+ * allocation in a table. A table is never packed again, because the cursors of scans in progress
+ * would lose their meaning. */
 #include "store/type/set.h"
 
 #include "store/base/encoding_limits.h"
@@ -84,7 +82,7 @@ static bool set_table_expire(struct set_table *table, struct bytes content, msec
         if (member->has_expiry) deadlines_cancel(&table->deadlines, deadline_of_set_member(member));
         return true;
     }
-    if (!member->has_expiry) { /* reallocate it with room for a deadline */
+    if (!member->has_expiry) {
         struct set_member *old = member;
         member = set_member_new(set_member_view(old), true);
         table->bytes += mem_size(member) - mem_size(old);
@@ -184,8 +182,8 @@ bool set_has(const struct set *set, struct bytes member)
     return packed_find(&set->packed, member) != set->packed.len;
 }
 
-/* Makes the set large. Returns the packed records for the caller to free, because the member that
- * the caller is about to add may point into them. */
+/* Makes the set large. Returns the packed records for the caller to free, because the caller's
+ * member may point into them. */
 static struct packed enlarge(struct set *set)
 {
     struct packed records = set->packed;

@@ -2,8 +2,8 @@
  * removes it.
  *
  * A small set is packed in one allocation; a large one is a table. Borrowed members are valid until
- * the next change of the set. Cost: O(1) unless stated; the size of a small set counts as
- * constant. */
+ * the next change of the set. Cost: O(1) unless stated, but O(log n) for adding or removing a
+ * member with a deadline; the size of a small set counts as constant. */
 #pragma once
 
 #include "store/base/bytes.h"

@@ -51,7 +51,6 @@ static bool block_fits(const struct blob *blob, size_t len)
 
 /* ---- soft deadlines -------------------------------------------------------------------------- */
 
-/* Returns the object that stores the text. */
 static struct object *text_object(struct object *object)
 {
     return object->is_soft ? &object->soft->text : object;

@@ -17,7 +17,7 @@
  *     lease                          locks and permits
  *     stream/                        streams
  *
- * Small collections are packed records, and large ones tables or trees; the types hide the form. A
- * member without a deadline uses no memory for one. No file here knows keys or transactions.
+ * Small collections are packed records, and large ones tables or trees; the types hide the form. No
+ * file here knows the keyspace or transactions.
  *
  * May use: store/base store/mem store/struct store/type/stream. */

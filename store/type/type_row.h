@@ -67,9 +67,9 @@ struct type_row {
      * if there are none. `give_back` makes all of them visible again. */
     bool (*withhold)(struct object *object, msec now);
     void (*give_back)(struct object *object);
-    /* Called when the clock was set back to `since`, so that everything due later is reported
-     * again. Returns true if the value's next due time has changed. NULL if the type reports
-     * nothing before it removes it. */
+    /* Called when the clock was set back to `since`, so that everything due later is announced
+     * again. Returns true if the value's next due time may have changed. NULL if the type announces
+     * nothing. */
     bool (*rewind)(struct object *object, msec since);
 };
 
