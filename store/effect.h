@@ -105,7 +105,7 @@ enum effect_kind {
 struct effect {
     enum effect_kind kind;
     enum event event; /* the keyspace event, or EVENT_NONE */
-    bool again;       /* this call has already notified this event for this key */
+    bool again;       /* repeats an event that this call recorded for this key */
     bool is_part;     /* counts as one change together with the next effect */
     bool by_read;     /* a read moved a deadline (REFRESH of a policy); the value is unchanged */
     unsigned db;
@@ -212,7 +212,7 @@ struct txn;
 /* The event mask: which effects the listener wants. */
 enum {
     LISTEN_CHANGES = 1, /* effects of every kind but EFFECT_NONE */
-    LISTEN_EVENTS = 2,  /* effects with an event, the first for each key, event and call */
+    LISTEN_EVENTS = 2,  /* effects with an event that are not marked `again` */
     LISTEN_MEMBERS = 4, /* every effect with an event that names a member */
     LISTEN_BRIEF = 8,   /* with LISTEN_CHANGES alone: effects may be appended to `brief` */
 };

@@ -88,8 +88,8 @@ struct entry *keyspace_find(const struct keyspace *ks, struct bytes key);
 /* As keyspace_find, given the key's hash from siphash(). */
 struct entry *keyspace_find_hashed(const struct keyspace *ks, struct bytes key, uint64_t hash);
 /* Prefetch in steps for a later find, as dict_hint_... do: first the bucket, then the entry, then
- * the entry's value. Each step needs what the one before has loaded. The first steps are not for an
- * empty keyspace. */
+ * the entry's value. Each step needs what the one before has loaded. The keyspace must not be
+ * empty. */
 uint64_t keyspace_hint_bucket(const struct keyspace *ks, struct bytes key);
 void keyspace_hint_hashed(const struct keyspace *ks, uint64_t hash);
 const struct entry *keyspace_hint_entry(const struct keyspace *ks, uint64_t hash);
@@ -119,8 +119,8 @@ void keyspace_changed(struct keyspace *ks, struct bytes key);
 /* Returns the entry that is due first, by its own deadline or one inside its value; NULL if none is
  * due by now. No key may be hidden: call keyspace_reveal before. */
 struct entry *keyspace_first_due(const struct keyspace *ks, msec now);
-/* Returns an instant before which no key and no member expires. If no key is hidden, it is the
- * first instant at which one has expired. O(1) */
+/* Returns an instant before which nothing is due. If no key is hidden, it is the first instant at
+ * which something is. O(1) */
 static inline struct due_at keyspace_next_due(const struct keyspace *ks)
 {
     return ks->next_due;
@@ -172,7 +172,7 @@ static inline size_t keyspace_count(const struct keyspace *ks)
 {
     return dict_count(&ks->dict);
 }
-/* Is there nothing for a flush to remove, neither keys nor counts kept for missing ones? O(1) */
+/* Is there nothing for a flush to remove: no keys, and nothing kept for missing ones? O(1) */
 static inline bool keyspace_is_blank(const struct keyspace *ks)
 {
     return keyspace_count(ks) == 0 && ks->refreshers == NULL && ks->drained == NULL;

@@ -138,7 +138,7 @@ msec store_next_to_hide(const struct store *store);
 /* Returns the first instant at which expiry_run has work, or NEVER. O(databases) */
 msec store_next_due(const struct store *store);
 
-/* Checks every invariant of every structure; aborts if one is broken. O(n) */
+/* Checks the invariants of the store's structures; aborts if one is broken. O(n) */
 void store_check(const struct store *store);
 
 /* A 128-bit hash of the data set: all keys that have not expired, their values and deadlines, the

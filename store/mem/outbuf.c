@@ -125,7 +125,7 @@ void outbuf_append(struct outbuf *out, const void *data, size_t len)
     if (add_chunk_for(out, len - head)) put_in_chunk(out, from + head, len - head);
 }
 
-/* The chunk is marked full, so that nothing is ever appended to the owner's bytes. */
+/* The chunk is marked full, so that the next append does not write to the owner's bytes. */
 void outbuf_append_shared(struct outbuf *out, const void *data, size_t len,
                           void (*release)(void *owner), void *owner)
 {

@@ -88,7 +88,7 @@ static unsigned bin_of(const struct slab *slab)
 }
 
 /* Returns the smallest number of used blocks with which a slab stays in this state. For a slab that
- * is being emptied that is the number of all its blocks, so that every free looks at it. */
+ * is being emptied that is the number of all its blocks, so that every free updates `leaving`. */
 static unsigned floor_of(unsigned state, unsigned blocks)
 {
     if (state == NOWHERE || state == CURRENT) return 0;

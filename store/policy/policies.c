@@ -60,7 +60,6 @@ static bool find_target(const struct policy_targets *targets, struct bytes name,
     return false;
 }
 
-/* O(n) */
 static void policy_targets_add(struct policy_targets *targets, struct bytes name)
 {
     size_t index;

@@ -44,7 +44,8 @@ struct policies {
 void policies_drop(struct policies *policies);
 
 /* Adds a copy of the policy, or replaces the policy of that name. `name` must satisfy
- * policy_name_ok. A pending policy goes to the end of the pending list. O(length of the names) */
+ * policy_name_ok. A pending policy goes to the end of the pending list. O(length of the names), and
+ * O(policies) for one that writes to a key. */
 void policies_set(struct policies *policies, struct bytes name, const struct policy *policy);
 /* Returns the policy of exactly this name, or NULL. Borrowed until the next change. */
 const struct policy *policies_get(const struct policies *policies, struct bytes name);

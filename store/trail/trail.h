@@ -173,8 +173,7 @@ static inline uint64_t trail_extra(uint64_t hash)
 }
 
 /* Adds an author, sets *owner to its number and returns that. Keeps the address `owner`, and sets
- * *owner to 0 when another author takes the slot; call trail_leave before *owner ceases to exist.
- */
+ * *owner to 0 when another author takes the slot; call trail_leave before *owner is freed. */
 uint16_t trail_add_author(struct trail *trail, uint16_t *owner, uint64_t id, struct bytes name,
                           struct bytes user, msec now);
 void trail_leave(struct trail *trail, uint16_t *owner);
@@ -190,8 +189,7 @@ void trail_set_by(struct trail *trail, uint64_t hash, unsigned db, msec now, mse
 /* Records anything else about one name. O(1) */
 void trail_add(struct trail *trail, uint64_t hash, const struct trail_event *event);
 /* Records an event that leaves the name and its deadline unchanged. If the newest record of the
- * ring is of the same event, replaces it, so that repeated trims of a stream keep one record. O(1)
- */
+ * ring is of the same event, replaces it, so that repeated trims of a stream keep one. O(1) */
 void trail_add_again(struct trail *trail, uint64_t hash, const struct trail_event *event);
 /* Records a change of all keys of a database, or of TRAIL_ALL_DATABASES. O(1) */
 void trail_add_whole(struct trail *trail, unsigned db, const struct trail_event *event);

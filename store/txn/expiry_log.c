@@ -86,7 +86,7 @@ static uint64_t size_if_too_large(const struct object *object, uint64_t most)
         uint64_t len = object_text(object).len;
         return len > most ? len : 0;
     }
-    /* Do not build a payload that will hardly fit: few are this many times smaller than the
+    /* Do not build a payload that is unlikely to fit: few are this many times smaller than the
      * value. */
     enum { PAYLOAD_SHARE = 16 };
     size_t size = object_bytes(object);

@@ -294,7 +294,7 @@ static void follow_policy(struct txn *txn, const struct policy_note *note)
             txn_policy_cut(txn, note->entry, note->policy, SIZE_MAX);
     }
 
-    /* Only MAXTTL limits a deadline that the command itself set. */
+    /* A deadline that the command itself set is changed by MAXTTL only. */
     enum policy_refresh refresh = note->policy->refresh;
     bool read_only = note->causes == CAUSE(READ);
     msec old = entry_expires_at(note->ks, note->entry);

@@ -8,8 +8,7 @@
  * calls of clients, before the first mutator. */
 bool txn_token_reserve(struct txn *txn, int64_t count);
 /* Returns the next token, which must have been reserved. So that a replay and replicas know it, the
- * effect of the grant must contain the token, and the effect's applier must call txn_token_raise.
- */
+ * effect of the grant must contain the token, and its applier must call txn_token_raise. */
 int64_t txn_token_next(struct txn *txn);
 /* Notes a token that was granted elsewhere and arrives in an effect or a value. The token must be
  * between 0 and TOKEN_MAX. Records no effect. */
