@@ -211,7 +211,7 @@ static void write_lines_with(FILE *to, const char *lines, const char *word, size
     const char *end = lines + strlen(lines), *line;
     size_t len;
     while (conf_next_line(&lines, end, &line, &len)) {
-        /* Both are quoted in the same way. */
+        /* The word and the lines are quoted in the same way. */
         bool has_word = word == NULL || (len >= word_len && memcmp(line, word, word_len) == 0 &&
                                          (len == word_len || line[word_len] == ' '));
         if (has_word) fprintf(to, "%.*s\n", (int)len, line);

@@ -108,7 +108,7 @@ struct conf {
     bool rdb_copy_lossy;
     /* limits */
     int64_t proto_max_bulk_len, client_query_buffer_limit, maxmemory;
-    int64_t maxmemory_clients; /* bytes; below 0 percent of maxmemory; 0 for no limit */
+    int64_t maxmemory_clients; /* bytes; below 0, a percentage of maxmemory; 0 for no limit */
     int64_t maxmemory_policy, maxmemory_samples;
     bool maxmemory_evict_jobs;
     int64_t lease_max_ttl;                  /* milliseconds */
@@ -213,9 +213,9 @@ bool conf_load_text(struct conf *conf, const char *text, size_t len, const char 
  *     expired [FILE] [--name value ...]... -    also reads standard input
  *
  * The first argument is a file unless it begins with "-". The word after a name is its value, even
- * if it begins with "--"; further values extend to the next word that does. But as the last word,
- * or before another name, a yes-or-no option is yes, and `save` is empty. Errors are as for
- * conf_load_file. The caller handles --help and --version.
+ * if it begins with "--", and so are the words up to the next one that begins with "--". But as the
+ * last word, or before another name, a yes-or-no option is yes, and `save` is empty. Errors are as
+ * for conf_load_file. The caller handles --help and --version.
  *
  * If the file or standard input sets `appendonly no` and nothing sets `save`, `save` gets Redis'
  * default save points. */

@@ -45,10 +45,10 @@ void usage_write_term(const struct usage_option *option, char *term, size_t size
 /* Writes the text of --help. Wraps its paragraphs to lines of fewer than 80 characters. */
 void usage_write_help(const struct usage *usage, FILE *to);
 
-/* Parses the next option with getopt_long. Returns its id, or -1 after the last option; optarg is
- * then the option's value, and after the last one optind the index of the first other argument.
- * Handles --help and --version itself, and exits after them with 0, or with 1 if their text could
- * not be written. Exits after an invalid option with usage->wrong. */
+/* Parses the next option with getopt_long. Returns its id, with its value in optarg, or -1 after
+ * the last option, with the index of the first other argument in optind. Handles --help and
+ * --version itself, and exits after them with 0, or with 1 if their text could not be written.
+ * Exits after an invalid option with usage->wrong. */
 int usage_next(const struct usage *usage, int argc, char **argv, const char *version);
 
 /* Refuses an invalid command line: writes the forms to standard error and exits with
