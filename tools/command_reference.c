@@ -110,7 +110,7 @@ static const struct page *page_of(struct command_ref ref)
     return found;
 }
 
-/* Prints a form as RESP2 shows it, which has no types for the words in this table. */
+/* Prints a form as in RESP2, which lacks the types in the first column. */
 static void print_form_in_resp2(FILE *to, const char *form, size_t len)
 {
     static const struct {
@@ -135,7 +135,7 @@ static void print_form_in_resp2(FILE *to, const char *form, size_t len)
     }
 }
 
-/* Prints a reply, "form: when" or "form"; no text has a colon before that one. */
+/* Prints a reply, "form: when" or "form". A form contains no colon. */
 static void print_reply(FILE *to, const char *reply)
 {
     int only = 0;

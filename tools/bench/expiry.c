@@ -129,7 +129,7 @@ static void poll_info(struct run *run)
         long long expired =
             (long long)(server_info_field(&run->looks, "expired_keys") - figures->expired_before);
 
-        /* How many are overdue: the server counted when it was asked. */
+        /* How many keys are overdue? The server counted them when it was asked. */
         int64_t asked = run->asked_usec - first;
         long long due = asked >= spread ? plan->keys : asked > 0 ? plan->keys * asked / spread : 0;
         if (due - expired > figures->overdue_max) figures->overdue_max = due - expired;

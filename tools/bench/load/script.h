@@ -10,8 +10,8 @@ struct field {
     char kind; /* letter of the placeholder */
 };
 
-/* A batch is `pipeline` commands. The script repeats the template until the end of the template is
- * also the end of a batch; then it begins again. */
+/* A batch is `pipeline` commands. The script repeats the template until a batch and the template
+ * end together; then the script begins again. */
 struct batch {
     uint32_t begin, end; /* bytes */
     uint32_t field_begin, field_end;
