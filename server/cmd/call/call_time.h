@@ -5,6 +5,6 @@
 #include <stdint.h>
 
 struct call_time {
-    int64_t ran_usec;   /* total duration of its runs so far; the rest of the time it was blocked */
+    int64_t ran_usec;   /* total duration of its runs so far */
     int64_t began_usec; /* start of its first run */
 };

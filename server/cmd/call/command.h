@@ -42,7 +42,7 @@ enum {
     KEEPS_CACHING = 1 << 27,       /* does not end the effect of CLIENT CACHING */
     OTHER_DATABASES = 1 << 23,     /* can use or select another database */
     NAMES_MEMBERS = 1 << 20,       /* reads only members that its arguments name */
-    RUNS_SCRIPT = 1 << 21,         /* first check that memory is left for the script's commands */
+    RUNS_SCRIPT = 1 << 21,         /* has vary_flags; memory is checked before the script runs */
     COUNTS_KEYS = 1 << 22,         /* delayed while many expired keys are left: see counts_keys */
 };
 

@@ -8,7 +8,7 @@
 #define ERROR_LIST(E)                                                                              \
     E(ERR_WRONGTYPE, "WRONGTYPE Operation against a key holding the wrong kind of value")          \
     E(ERR_SYNTAX, "ERR syntax error")                                                              \
-    /* Of commands that Redis does not have: they begin as its error does. */                      \
+    /* For commands that Redis does not have: they begin like Redis' error. */                     \
     E(ERR_OPTION_UNKNOWN, "ERR syntax error: unknown option '%.*s'")                               \
     E(ERR_OPTION_NO_VALUE, "ERR syntax error: %.*s needs a value")                                 \
     E(ERR_OPTION_CONFLICT, "ERR syntax error: %.*s repeats or contradicts an option before it")    \

@@ -77,8 +77,8 @@ void session_wake(struct session *session);
 /* Makes later records of this session in the trail name a new author. Call it for each change of
  * the session's name or user, and for its end. */
 void session_forget_author(struct session *session);
-/* Makes the connection send what was appended to the output outside the session's own requests;
- * otherwise it would wait for the next of these. */
+/* Makes the connection send output that was appended outside the session's own requests. Otherwise
+ * that output would wait for the next request. */
 void session_notify(struct session *session);
 /* Puts a new session over TLS into SHAKING: its client is unknown until the handshake ends. */
 void session_begin_handshake(struct session *session);

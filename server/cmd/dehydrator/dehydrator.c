@@ -58,7 +58,7 @@ static bool set_mode(struct call *call, int i, struct push *push, enum push_mode
     return true;
 }
 
-/* Parses the text after CRON at argument *i, and perhaps ZONE and a name. */
+/* Parses the value of CRON at argument *i, and ZONE with its value if that follows. */
 static bool parse_cron(struct call *call, int *i, struct push *push)
 {
     msec now = call->txn->now, after = push->at > now ? push->at : now, at;

@@ -221,7 +221,7 @@ static void cmd_rede_claim(struct call *call)
     if (!may_grant(call, &take)) return;
     if (!find_source(call, TYPE_DEHYDRATOR, 1, 1, &source)) return;
     size_t due = count_claimable(call, source.entry, take.limit);
-    /* First move elements that were delivered too often. */
+    /* First move elements to the dead letters if they were delivered too often. */
     if (due > 0 && dead_letter_limit(call->txn, source.entry) > 0)
         due = dead_letter_move_elements(call->txn, source.entry, due);
     if (due == 0 && take.waits) {

@@ -9,7 +9,7 @@ struct claim {
     struct stream_consumer *consumer; /* NULL until an entry was claimed */
     int64_t idle;
     bool force, just_id;
-    msec at;            /* IDLE, TIME: when it counts as delivered */
+    msec at;            /* IDLE, TIME: when the entries count as delivered */
     int64_t deliveries; /* RETRYCOUNT; -1 for one more than before, or with JUSTID as many */
 };
 
@@ -163,7 +163,7 @@ static void cmd_xautoclaim(struct call *call)
     struct resp_writer claimed_out = resp_writer_to(call->out, &claimed_buffer);
     struct resp_writer gone_out = resp_writer_to(call->out, &gone_buffer);
     size_t claimed = 0, gone = 0;
-    /* Looks at no more than ten times COUNT entries, as in Redis. Unlike Redis, also stops after
+    /* Look at no more than ten times COUNT entries, as in Redis. Unlike Redis, also stop after
      * 10,000, because other clients wait. */
     struct pending_filter filter = { .from = all.from, .to = STREAM_ID_MAX };
     struct pending pending;

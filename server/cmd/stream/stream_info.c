@@ -89,7 +89,8 @@ static size_t at_most(size_t count, int64_t limit)
     return limit > 0 && (uint64_t)limit < count ? (size_t)limit : count;
 }
 
-/* Replies with the first pending entries of the consumer, or of the whole group. */
+/* Replies with the first pending entries of the consumer or, if that is NULL, of the whole
+ * group. */
 static void reply_full_pending(struct call *call, const struct stream_group *group,
                                const struct stream_consumer *consumer, int64_t limit)
 {

@@ -46,8 +46,8 @@ size_t string_limit(const struct call *call);
  * before the first byte means the first byte. */
 void string_clip(int64_t start, int64_t end, size_t len, size_t *from, size_t *to);
 
-/* Writes data at an offset into the string of the key in argument i, whose entry is `entry`, NULL
- * to create it. Returns false after sending an error if memory runs out. */
+/* Writes data at an offset into the string at argument i, whose entry is `entry`; creates the key
+ * if that is NULL. Returns false after sending an error if memory runs out. */
 bool string_write(struct call *call, int i, struct entry *entry, size_t offset, struct bytes data,
                   enum event event);
 

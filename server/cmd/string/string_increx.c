@@ -192,7 +192,7 @@ static void cmd_increx(struct call *call)
         return;
     }
 
-    /* Can the increment that was applied be replied? */
+    /* Does the applied increment fit into the reply? */
     int64_t applied;
     if (fail_if(call, how.is_float && !isfinite(sum.real.sum - sum.real.old),
                 ERR_INCREX_INFINITE_APPLIED))

@@ -82,7 +82,8 @@ static bool take_first(struct log *log, struct request *first)
     return true;
 }
 
-/* Adds the request to the log, writing the bytes from log->end on to `to`. Returns their length. */
+/* Adds the request to the log, and writes to `to` the bytes that replace those of the string from
+ * log->end on. Returns their length. */
 static size_t put_tail(unsigned char *to, struct log *log, const struct request *request)
 {
     uint64_t step = 2 * (uint64_t)(request->at - log->last) + (request->quantity != 1);
