@@ -41,7 +41,6 @@ struct clients_wiring {
     struct tls *tls;         /* NULL while TLS is off */
 };
 
-/* The kind of listener that accepted a client. */
 enum client_port { PORT_TCP, PORT_UNIX, PORT_TLS };
 
 struct clients *clients_new(const struct clients_wiring *wiring);
@@ -123,8 +122,8 @@ void clients_login_done(struct session *session);
 void clients_attach(struct session *session, const struct client_source *source);
 /* Tells that the source has bytes to send: the connection is written at the end of the turn. */
 void clients_source_ready(struct session *session);
-/* Asserts that the states, lists and deadlines of all connections agree and that every complete
- * request is scheduled to run. O(connections) */
+/* Asserts that the states, lists and deadlines of all connections agree and that complete requests
+ * of serving clients are scheduled to run. O(connections) */
 void clients_check(struct clients *clients);
 /* Closes the victim's connection at the end of the turn or, if the victim is the caller `self`,
  * after the reply to its request. */

@@ -1,6 +1,6 @@
 /* io_threads: threads that read, encrypt and send for the main thread (option io-threads). Each
- * thread owns a share of the sockets, which no other thread uses. Depends on byte_ring, handshakes
- * and server/net/tls; knows neither clients nor requests.
+ * thread owns a share of the sockets, which no other thread reads or writes. Depends on byte_ring,
+ * handshakes and server/net/tls; knows neither clients nor requests.
  *
  *                  ring of orders: bytes to send
  *     main thread ------------------------------> thread ---> its sockets

@@ -43,7 +43,7 @@ struct limits_wiring {
     struct limits_owner owner;
 };
 
-/* One connection. Only limits.c uses the fields. */
+/* One connection. Only limits.c and the functions below may use the fields. */
 struct limits {
     struct all_limits *all;
     struct session *session;

@@ -52,7 +52,7 @@ struct arrival {
     bool malformed; /* the bytes after the parsed ones are malformed */
 };
 
-/* One connection. Only requests.c uses the fields. */
+/* One connection. Only requests.c and the functions below may use the fields. */
 struct requests {
     struct all_requests *all;
     struct session *session;
@@ -163,7 +163,8 @@ void requests_note_peak(const struct requests *requests);
 struct requests_tally {
     size_t states[REQUESTS_STATES], paused;
 };
-/* Asserts that the connection agrees with its session and that a complete request is scheduled to
- * run. Adds the connection to the tally, which all_requests_check compares with the lists. */
+/* Asserts that the connection agrees with its session and that a complete request of a serving
+ * session is scheduled to run. Adds the connection to the tally, which all_requests_check compares
+ * with the lists. */
 void requests_check(const struct requests *requests, struct requests_tally *tally);
 void all_requests_check(const struct all_requests *all, const struct requests_tally *tally);

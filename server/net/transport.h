@@ -2,7 +2,7 @@
  * or through a thread of io-threads. Depends on the loop, handshakes, io_threads and
  * server/net/tls; knows neither clients nor requests.
  *
- * All three are read and written like a non-blocking socket, so the owner does not see which it
+ * All three are read and written like a non-blocking socket, so the owner need not know which it
  * is. */
 #pragma once
 

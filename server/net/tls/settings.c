@@ -52,7 +52,6 @@ const char *tls_reason(void)
     return text != NULL ? text : "unknown reason";
 }
 
-/* A certificate and its key, with the names of their options. */
 struct pair {
     const char *cert_option, *cert, *key_option, *key, *pass;
 };
