@@ -10,9 +10,9 @@ struct engine;
 struct block_request;
 
 /* Serves the blocked clients whose keys a commit has made ready: runs their commands again, each in
- * its own transaction; each run replies to a client or changes nothing. Continues until no key is
- * ready, because a served command (BLMOVE) may make another key ready. While a master is paused,
- * keys stay ready; a pause of writes does not delay REDE.FAIRINFO. */
+ * its own transaction. Continues until no key is ready, because a served command (BLMOVE) may make
+ * another key ready. While a master is paused, keys stay ready; a pause of writes does not delay
+ * REDE.FAIRINFO. */
 void unblock_ready(struct engine *engine);
 
 /* Does what is due by now for blocked clients, in order of time: serves a key that becomes ready by

@@ -60,7 +60,7 @@ static void add_fault(struct outbuf *faults, const struct source *source, struct
                  source->line, (int)word.len, word.data, text);
 }
 
-/* Adds a user. `given` are the words after "user": the name and its rules. */
+/* `given` are the words after "user": the name and its rules. */
 static void read_user(const struct acl *acl, struct acl_users *users, const struct acl_words *given,
                       const struct source *source, struct outbuf *faults)
 {
@@ -165,7 +165,6 @@ void acl_read_options(const struct acl *acl, const char *lines, struct acl_users
 
 /* ---- the file and the options --------------------------------------------------------------- */
 
-/* Reads the users of `aclfile`. Faults are added to `why`. */
 static void read_path(const struct acl *acl, struct acl_users *users, struct outbuf *why)
 {
     const char *path = acl->conf->aclfile;

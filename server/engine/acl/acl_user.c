@@ -50,7 +50,6 @@ static void drop_selectors(struct acl_user *user, size_t left)
     user->has_full_selector = false;
 }
 
-/* Returns the capacity for this many: a power of two. */
 static size_t cap_for(size_t count)
 {
     size_t cap = 1;
@@ -103,7 +102,7 @@ void acl_user_release(struct acl_user *user)
 
 /* ---- passwords ------------------------------------------------------------------------------ */
 
-/* Compares all hashes, and all bytes of each, so that the time reveals nothing about them. */
+/* Compares all hashes, and all bytes of each, so that the time does not tell which bytes match. */
 bool acl_user_admits(const struct acl_user *user, struct bytes password)
 {
     char hex[SHA256_HEX_LEN];

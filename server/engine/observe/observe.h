@@ -6,7 +6,7 @@
  *     observe    counts and times each call
  *     slowlog    keeps slow calls
  *     latency    keeps slow events of other kinds
- *     monitor    sends every call to MONITOR
+ *     monitor    sends calls to MONITOR
  *     stats      the counters that no other part owns: connections, turns, peaks
  *
  * Counters of stats are incremented by the code in which the event happens.

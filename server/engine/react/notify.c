@@ -196,7 +196,6 @@ void notify_effect(struct notify *notify, const struct effect *effect)
     memcpy(notify->queue.data + at, &record, sizeof(record));
 }
 
-/* The event being published. */
 struct publication {
     struct record record;
     struct bytes key, event;

@@ -1,6 +1,6 @@
 /* tracking: see tracking.h. One table holds the sessions with tracking on; another holds the keys
  * that were read, each with the ids of its readers. The id of an ended session stays in the second
- * table, and is skipped when the key changes, so that ending a session costs nothing. */
+ * table, and is skipped when the key changes, so that ending a session need not search there. */
 #include "server/engine/react/tracking.h"
 
 #include <inttypes.h>

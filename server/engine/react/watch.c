@@ -15,7 +15,6 @@ struct watched {
     char key[];
 };
 
-/* Links one session and one key that it watches. */
 struct watcher {
     LIST_ENTRY(watcher) of_key;
     STAILQ_ENTRY(watcher) of_session;

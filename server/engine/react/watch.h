@@ -1,6 +1,6 @@
 /* watch: the keys that sessions watch (WATCH), for EXEC. A change of a key marks every session that
- * watches it. A change of an unwatched key costs one table look-up, and nothing at all while no key
- * is watched. */
+ * watches it. A change of an unwatched key costs a table look-up, and nothing while no key is
+ * watched. */
 #pragma once
 
 #include "server/cmd/call/session.h"
