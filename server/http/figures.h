@@ -44,7 +44,6 @@ struct figures_http {
 void figures_read(struct figures *figures, const struct admin_parts *context,
                   const struct figures_http *http);
 
-/* The table. */
 struct figure {
     const char *name;
     enum prom_type type;

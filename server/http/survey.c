@@ -227,7 +227,6 @@ void survey_hour(const struct survey *survey, struct outlook_hour *hour)
     }
 }
 
-/* Returns the key's value, or NULL. */
 static const struct object *look_up(const struct survey *survey, const struct surveyed_name *name,
                                     msec now)
 {

@@ -19,7 +19,7 @@ void visitors_serve(struct visitors *visitors, struct evhttp *server);
 
 enum {
     VISITORS_MAX = 32,
-    VISITORS_SEC = 10,               /* a connection is closed after this time in any case */
+    VISITORS_SEC = 10,               /* a connection is closed after this time, */
     VISITORS_SILENT_SEC = 5,         /* and after this long without traffic */
     VISITORS_SHAKE_USEC = 20 * 1000, /* at least, between two connections that begin TLS */
     VISITORS_HEADER_MAX = 8192,      /* bytes of a request's first line and headers */

@@ -186,7 +186,6 @@ static bool apply_visited(void *txn, const struct effect *effect)
     return apply_effect(txn, effect);
 }
 
-/* Applies the call's effects and replies. */
 static int replay(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 {
     struct lent_keys lent;

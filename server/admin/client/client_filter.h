@@ -11,7 +11,6 @@ struct call;
 
 enum client_type { ANY_TYPE, NORMAL, PUBSUB_TYPE, REPLICA_TYPE, MASTER_TYPE };
 
-/* Texts of a connection. */
 enum client_text {
     CLIENT_ADDR,
     CLIENT_LADDR,

@@ -127,7 +127,6 @@ static size_t command_info_subcommand_count(const struct command *row)
     return count;
 }
 
-/* "config|get" */
 static void command_info_reply_name(struct call *call, struct command_ref ref)
 {
     char name[NAME_MAX_LEN];

@@ -275,8 +275,7 @@ static int cjson_decode(lua_State *L)
     return lua_pcall(L, 1, 1, 0) == 0 ? 1 : raise_from_script(L);
 }
 
-/* Sets and returns the setting in the upvalue, as scripts expect. It has no effect: the buffer is
- * always kept. */
+/* Sets and returns the setting in the upvalue, as scripts expect. The setting has no effect. */
 static int cjson_encode_keep_buffer(lua_State *L)
 {
     static const char *const words[] = { "off", "on", NULL };
