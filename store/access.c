@@ -14,7 +14,6 @@ static uint32_t minutes_of(msec now)
     return (uint32_t)(now / MINUTE) & MINUTES_MASK;
 }
 
-/* Returns entry->accessed for this counter, last used now. */
 static uint32_t counter_at(msec now, unsigned counter)
 {
     return minutes_of(now) << COUNTER_BITS | counter;

@@ -230,7 +230,6 @@ static void index_drop(struct fair_index *index)
     fair->count--;
 }
 
-/* Frees about *work nodes of a dropped index. Returns true when all are freed. */
 static bool index_free_some(struct fair_index *index, size_t *work)
 {
     if (!turns_drop_some(&index->turns, work)) return false;
@@ -780,7 +779,6 @@ static bool check_entry(void *ctx, const struct keyspace *ks, const struct entry
     return true;
 }
 
-/* Checks what holds in the state of the index, as drawn in fair.h. */
 static void check_index(const struct fair_index *index)
 {
     struct check check = { index, 0 };

@@ -91,7 +91,6 @@ static struct due_at due_inside(const struct entry *entry)
     return entry->object.has_expiry ? object_next_due(&entry->object) : DUE_AT_NEVER;
 }
 
-/* Returns the next instant at which an entry is due, if its own deadline is `expires_at`. */
 static struct due_at next_due_of(struct due_at inside, msec expires_at)
 {
     struct due_at own = due_at_expiry(expires_at);
@@ -747,7 +746,6 @@ struct entry *keyspace_random_alive(const struct keyspace *ks, msec now,
 
 /* ---- checking -------------------------------------------------------------------------------- */
 
-/* Checks one entry. Returns whether it is hidden. */
 static bool check_hidden(const struct keyspace *ks, const struct entry *entry,
                          struct due_at next_due)
 {

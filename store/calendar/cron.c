@@ -143,7 +143,6 @@ static struct bytes take_word(struct bytes *text)
     return word;
 }
 
-/* Replaces a name such as @daily by what it stands for. */
 static bool expand_name(struct bytes *text, char *fault)
 {
     static const struct {

@@ -61,7 +61,6 @@ struct reading {
     struct policy_fault *fault;
 };
 
-/* Sets the fault and returns false. */
 static bool refuse(const struct reading *reading, enum policy_error error, const char *name,
                    struct bytes word)
 {

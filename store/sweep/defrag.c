@@ -87,7 +87,6 @@ bool defrag_begin(struct defrag *defrag)
 
 /* ---- walking --------------------------------------------------------------------------------- */
 
-/* Relocates an entry's value. The entry itself may just have been moved. */
 static void visit(void *ctx, struct entry *entry)
 {
     struct defrag *defrag = ctx;

@@ -121,7 +121,6 @@ static void add_number(struct expiry_writer *writer, struct bytes name, uint64_t
     add_field(writer, name, bytes_of(text, number_print_uint64(text, number)));
 }
 
-/* Makes room for names of this many bytes in all. */
 static char *room_for_names(struct expiry_writer *writer, size_t len)
 {
     if (len > writer->names_cap) {

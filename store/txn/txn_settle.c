@@ -19,7 +19,6 @@ static bool goes_whole(struct txn *txn, const struct entry *entry)
            !((txn->store->event_mask & LISTEN_MEMBERS) || expiry_is_logged(txn, entry));
 }
 
-/* Returns the policy whose MAXLEN the entry exceeds, or NULL. */
 static const struct policy *exceeded_policy(const struct txn *txn, const struct entry *entry)
 {
     const struct policies *policies = &txn->store->policies;
