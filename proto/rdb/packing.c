@@ -16,7 +16,6 @@ enum {
     LONG_LENGTH = 254,     /* in ziplists and zipmaps: a length of 4 bytes follows */
 };
 
-/* The encoding of an item. */
 struct head {
     size_t size, len; /* bytes of the encoding, and of the text or number after it */
     bool is_text;
@@ -312,7 +311,6 @@ static enum rdb_step zipmap_next(struct rdb_walk *walk, struct rdb_item *item)
     if (*at == END_BYTE && !is_value)
         return left == 1 ? RDB_END : broken(walk, "zipmap with bytes after its end");
 
-    /* A byte below 254 is the length itself; after the byte 254 the length takes 4 bytes. */
     size_t skip = *at < LONG_LENGTH ? 1 : *at == END_BYTE || left < 5 ? 0 : 5;
     len = skip == 5 ? (size_t)little_unsigned(at + 1, 4) : *at;
     if (skip == 5 && len < LONG_LENGTH) skip = 0;
@@ -326,8 +324,6 @@ static enum rdb_step zipmap_next(struct rdb_walk *walk, struct rdb_item *item)
     walk->at += skip + len + unused;
     return RDB_ITEM;
 }
-
-/* The items of an intset. Integers that do not ascend are damage. */
 
 enum { INTSET_HEADER = 8 };
 

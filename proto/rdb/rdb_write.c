@@ -75,7 +75,6 @@ struct part {
 
 static const struct bytes nothing = { "", 0 };
 
-/* Records an error, which rdb_writer_end reports. */
 static void note_failure(struct rdb_writer *writer, bool ok)
 {
     if (!ok) writer->failed = true;
@@ -125,7 +124,6 @@ void rdb_writer_begin(struct rdb_writer *writer, enum rdb_type type, uint64_t co
         put_plain_head(writer);
 }
 
-/* Counts a part. Returns false after an error. */
 static bool accept_part(struct rdb_writer *writer, enum rdb_type type)
 {
     note_failure(writer, writer->type == type && writer->given < writer->count);
@@ -369,7 +367,7 @@ void rdb_writer_entry(struct rdb_writer *writer, const struct rdb_stream_entry *
     }
 
     if (writer->failed) return;
-    const char *at = writer->parts.data; /* the names of the node */
+    const char *at = writer->parts.data;
     bool same_names = entry->count / 2 == stream->names;
     for (size_t i = 0; i < entry->count && same_names; i += 2) {
         size_t len;

@@ -46,7 +46,6 @@ uint64_t rdb_source_crc(struct rdb_source *source)
     return source->crc;
 }
 
-/* Calls the read function once. Returns 0 and sets the state if no bytes came. */
 static size_t read_once(struct rdb_source *source, void *to, size_t size)
 {
     ssize_t got = source->read(source->ctx, to, size);

@@ -69,7 +69,6 @@ static bool read_names(struct rdb_reader *reader, struct rdb_names *names)
     return true;
 }
 
-/* Reads the names that this key alone has. */
 static bool read_own_names(struct rdb_reader *reader)
 {
     uint64_t form;

@@ -89,7 +89,6 @@ static bool get_big_endian(struct rdb_reader *reader, size_t size, uint64_t *val
     return true;
 }
 
-/* Reads a length, or the number of a string encoding. */
 static bool get_length_or_encoding(struct rdb_reader *reader, uint64_t *value, bool *is_encoding)
 {
     reader->part_at = rdb_source_offset(reader->source);

@@ -24,7 +24,6 @@ enum {
     MEASURE_SHARE = 100,
 };
 
-/* The page that the child writes and the parent reads. */
 struct page {
     struct child_outcome outcome;
     uint64_t keys, copied, copied_peak;

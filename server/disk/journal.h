@@ -151,7 +151,6 @@ void journal_need_base(struct journal *journal);
  * the files that it replaces, and so end the lack of space. No effect in another state. */
 void journal_give_up_segment(struct journal *journal);
 
-/* Asserts the invariants of its state. */
 void journal_check(const struct journal *journal);
 
 /* Figures of the journal, for INFO. */

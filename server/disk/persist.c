@@ -439,7 +439,6 @@ void persist_turn(struct persist *persist)
     if (persist->w.conf->enable_debug_command != CONF_ALLOW_NO) persist_check(persist);
 }
 
-/* Drops the result of TRY, if there is one. */
 static void drop_try(struct persist *persist)
 {
     if (rewrite_state(persist->rewrite) == REWRITE_TRIED) saver_drop_rewrite(persist->saver);
@@ -599,7 +598,6 @@ static int continue_journal(struct persist *persist, const struct load *load)
     return 0;
 }
 
-/* Continues the loaded journal; without one, starts a journal with a base. */
 static bool open_journal(struct persist *persist, const struct load *load)
 {
     int error = new_journal(persist);

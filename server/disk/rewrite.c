@@ -32,7 +32,6 @@ struct rewrite {
 
 /* ---- steps in the folder: in the thread, or called by rewrite_end_try and write_now ---- */
 
-/* Creates the next segment, unless one is left from an earlier attempt. */
 static int make_segment(struct rewrite *rewrite)
 {
     if (rewrite->next.fd >= 0) return 0;
@@ -51,7 +50,6 @@ static int list_segment(void *ctx)
     return manifest_add_segment(&rewrite->manifest, rewrite->next.seq, rewrite->next.id);
 }
 
-/* Lists the base, which is synced, in the manifest. */
 static int list_base(void *ctx)
 {
     struct rewrite *rewrite = ctx;

@@ -250,7 +250,6 @@ static int write_base(void *ctx, int fd, void (*report)(void *ctx, uint64_t keys
     return base_write(task->store, task->path, &task->options, size);
 }
 
-/* Forks a child that writes the store, for this task. Returns 0 or an errno. */
 static int fork_child(struct saver *saver, enum task task, const char *path)
 {
     struct base_task base = { saver->store, path, options_of(saver) };
@@ -288,7 +287,6 @@ enum persist_outcome saver_begin_save(struct saver *saver, bool or_schedule)
     return rewrites ? PERSIST_SCHEDULED : PERSIST_DONE;
 }
 
-/* Handles the result of a child that has ended, if one has. */
 static void end_task(void *ctx)
 {
     struct saver *saver = ctx;

@@ -55,7 +55,6 @@ static void report_sync(struct syncer *syncer, int error, uint64_t position)
         syncer->report.synced = position;
 }
 
-/* Syncs the file, with the mutex released meanwhile. */
 static int sync_unlocked(struct syncer *syncer, int fd)
 {
     pthread_mutex_unlock(&syncer->lock);

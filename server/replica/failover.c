@@ -103,7 +103,6 @@ static void search_replica(const struct failover *failover, struct search *searc
     replicas_each(failover->w.replicas, check_replica, search);
 }
 
-/* Looks for a replica that has one of these addresses. */
 static enum failover_target search_addresses(const struct failover *failover,
                                              struct failover_goal *goal,
                                              const struct addrinfo *list)

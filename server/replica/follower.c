@@ -174,7 +174,6 @@ static enum measured measure(struct request_progress *progress, const char *data
     }
 }
 
-/* Is this the text of a command without arguments? */
 static bool is_text(const char *data, size_t size, const char *text)
 {
     return size < 32 && bytes_is_word(bytes_of(data, size), text);

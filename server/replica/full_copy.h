@@ -49,7 +49,6 @@ void full_copy_cancel(struct full_copy *copy);
 enum full_copy_state { COPY_IDLE, COPY_RUNS, COPY_WHOLE, COPY_REFUSED, COPY_FAILED };
 enum full_copy_state full_copy_state(const struct full_copy *copy);
 struct full_copy_form full_copy_form(const struct full_copy *copy);
-/* Returns the reason of COPY_REFUSED. */
 const char *full_copy_refusal(const struct full_copy *copy);
 /* Returns the bytes that have arrived and are needed. The first offset is 0. */
 const struct backlog *full_copy_bytes(const struct full_copy *copy);

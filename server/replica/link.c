@@ -97,7 +97,6 @@ void link_fail(struct link *link, const char *format, ...)
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
-/* Returns the reason why the last call that sent or received has failed. */
 static const char *fault_of(const struct link *link)
 {
     return link->tls != NULL && errno == EPROTO ? tls_fault(link->tls) : strerror(errno);

@@ -128,7 +128,6 @@ static void cmd_failover(struct call *call)
     }
     if (fail_if(call, call->block == NULL, ERR_FAILOVER_TARGET)) return; /* in MULTI */
 
-    /* Resolve the name, and block the client until the result is known. */
     struct asker *asker = mem_alloc(sizeof(*asker));
     *asker = (struct asker){ .replication = replication, .session = call->session };
     if (failover_resolve(replication_failover(replication), &goal, answer_asker, asker)) {

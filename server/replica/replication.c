@@ -299,8 +299,7 @@ void replication_second(struct replication *r)
     if (r->active) replicas_second(r->replicas, r->follows || failover_wants_silence(r->failover));
     int64_t gone = replicas_gone_sec(r->replicas), ttl = r->w.conf->repl_backlog_ttl;
     if (r->active && !r->follows && ttl > 0 && gone > ttl) {
-        /* No replica has been connected for repl-backlog-ttl: free the backlog. A replica that
-         * returns later needs a full copy. */
+        /* Free the backlog. A replica that returns later needs a full copy. */
         r->active = r->has_position = false;
         feed_restart(r->feed);
         backlog_restart(r->backlog, backlog_end(r->backlog));

@@ -107,7 +107,6 @@ void replication_acknowledge_again(void *ctx)
     if (r->ack_msec < ACK_MSEC_MOST) loop_timer_set_msec(r->ack_timer, r->ack_msec);
 }
 
-/* The copy is complete: replaces the data with it. */
 static void take_over(struct replication *r, struct store *store, unsigned db)
 {
     const struct link_copy copy = *link_copy(r->link);

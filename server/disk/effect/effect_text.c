@@ -57,7 +57,6 @@ static inline char *print_command(char *to, const struct effect_form *form,
     return to;
 }
 
-/* Writes the command of one effect of any size. */
 static void write_alone(struct outbuf *out, const struct effect_form *form,
                         const struct effect *effect)
 {

@@ -16,7 +16,6 @@ void request_drop(struct request *request)
     request_init(request);
 }
 
-/* The data, and how much of it is parsed. */
 struct cursor {
     const char *data;
     size_t at, len;

@@ -181,7 +181,6 @@ static bool pass_block(struct ahead *ahead, uint64_t begin, uint64_t end, const 
     return true;
 }
 
-/* Waits for a part and makes it the last one. */
 static struct ahead_part *end_part(struct ahead *ahead, enum snapshot_got got)
 {
     struct ahead_part *part = next_part(ahead);

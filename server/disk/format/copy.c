@@ -100,7 +100,6 @@ static bool receive_all(struct reading *reading, char *to, size_t len)
     return true;
 }
 
-/* Receives and applies one block. Sets *last if it was the last one. */
 static bool load_block(struct reading *reading, bool *last)
 {
     const struct copy_source *source = reading->source;

@@ -18,7 +18,6 @@
 #include "server/disk/format/ahead.h"
 #include "store/store.h"
 
-/* The destination of a copy. */
 struct copy_sink {
     bool (*write)(void *ctx, const void *data, size_t len); /* false to stop writing */
     void (*report)(void *ctx, uint64_t keys); /* after each 128 KiB or so; may be NULL */
@@ -29,7 +28,6 @@ struct copy_sink {
  * failed. O(n) */
 bool copy_write(const struct store *store, unsigned stream_db, const struct copy_sink *sink);
 
-/* The source of a copy. */
 struct copy_source {
     ssize_t (*read)(void *ctx, void *to, size_t size); /* 1 to `size` bytes, 0 at the end, or -1 */
     bool (*ready)(void *ctx);     /* does `read` return without waiting? Needed with a thread */

@@ -138,6 +138,6 @@ struct replay_file {
 };
 
 /* Replays the regular file fd from its beginning. `progress` may be NULL. Allocates 1 MiB, or up to
- * twice the largest record if that is more, and 6 MiB more to read ahead in a thread. */
+ * twice the largest record if that is more, and about 6 MiB more to read ahead in a thread. */
 void replay_records(struct replay *replay, int fd, const struct replay_progress *progress,
                     struct replay_file *file);

@@ -60,7 +60,6 @@ static bool stop_unreadable(struct reading *in, uint64_t at)
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
 
-/* Reads up to `len` bytes at `at`. Returns 0 at the end of the file, -1 with errno on failure. */
 static ssize_t read_at(const struct reading *in, char *to, size_t len, uint64_t at)
 {
     ssize_t got;

@@ -48,7 +48,6 @@ static bool is_printed(const char *line, size_t len, const char *printed, size_t
     return printed_len <= len && memcmp(line, printed, printed_len) == 0;
 }
 
-/* Copies the beginning of the line, with a NUL. */
 static bool copy_head(char to[SEGMENT_MARK_MAX], const char *line, size_t len, const char *head)
 {
     size_t head_len = strlen(head), most = SEGMENT_MARK_MAX - 1;

@@ -162,7 +162,6 @@ static bool read_all(struct snapshot_reader *reader, char *to, size_t len, uint6
     return true;
 }
 
-/* Reads the next block's header and stored bytes into reader->block. */
 static bool read_block(struct snapshot_reader *reader, struct block_sizes *block,
                        struct snapshot_fault *fault)
 {

@@ -25,10 +25,9 @@ struct reading {
     const struct rdb_source *source;
     struct rdb_visitor visitor;
     struct txn txn;
-    struct rdb_key key; /* the key of the value */
+    struct rdb_key key;
 };
 
-/* A file with an RDB. */
 struct rdb_on_disk {
     struct import *import;
     int fd, error;
