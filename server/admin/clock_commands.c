@@ -55,7 +55,7 @@ static void cmd_clock_run(struct call *call)
 {
     struct clock *clock = stepped_clock(call);
     if (clock == NULL) return;
-    if (clock_now(clock) > INSTANT_MAX / 1000) { /* microseconds must hold it */
+    if (clock_now(clock) > INSTANT_MAX / 1000) { /* its microseconds must fit in 64 bits */
         fail(call, ERR_OUT_OF_RANGE);
         return;
     }

@@ -1,5 +1,5 @@
-/* debug: DEBUG, tools for tests: the clock, checks, reloading. Which clients may call it is decided
- * by enable-debug-command. */
+/* debug: DEBUG, tools for tests: the clock, checks, reloading. The option enable-debug-command
+ * decides which clients may call it. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -55,7 +55,6 @@ static void debug_digest(struct call *call)
     resp_status(call->out, text);
 }
 
-/* Replaces the data set by the contents of the data files. */
 static void reload(struct call *call, bool as_is)
 {
     const struct admin_parts *context = call->context;

@@ -189,7 +189,7 @@ void expiry_why_answer(const struct why_question *question, const struct why_sin
     const struct bytes *member = question->member;
     struct bytes key = question->key;
     const struct trail *trail = question->store->trail;
-    uint64_t key_hash = siphash(key.data, key.len); /* a name may have 512 MB */
+    uint64_t key_hash = siphash(key.data, key.len); /* once: a name may have 512 MB */
     const struct entry *entry = keyspace_find_hashed(ks, key, key_hash);
     bool has_expired = entry != NULL && entry_expired(ks, entry, question->now);
     struct answer answer = { .state = IS_MISSING, .deadline = NEVER };
@@ -198,7 +198,7 @@ void expiry_why_answer(const struct why_question *question, const struct why_sin
         answer.deadline = entry_expires_at(ks, entry);
     }
     if (entry != NULL && member != NULL && find_member(&entry->object, *member, &answer.deadline)) {
-        bool is_element = entry->object.type == TYPE_DEHYDRATOR; /* which is due, and stays */
+        bool is_element = entry->object.type == TYPE_DEHYDRATOR; /* a due element stays */
         bool is_over = !is_element && instant_expired(answer.deadline, question->now);
         answer.state = has_expired || is_over ? IS_OVERDUE : IS_LIVE;
     }

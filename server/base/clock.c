@@ -8,7 +8,7 @@
 
 enum {
     RATED_USEC = 10 * 1000, /* a span long enough to measure the counter's rate */
-    SET_USEC = 100 * 1000,  /* two consecutive clock readings take less than this */
+    SET_USEC = 100 * 1000,  /* a greater difference means that the system clock was set */
 };
 
 /* The only function that reads the counter. Not inlined, because a test searches the program for

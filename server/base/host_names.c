@@ -57,7 +57,7 @@ bool host_names_prepare(struct host_names *names, const char *host)
     if (list != NULL) freeaddrinfo(list);
     if (list != NULL || host_names_find(names, host) != NULL) return false;
     if (names->wanted != NULL && strcmp(names->wanted->host, host) == 0) return true;
-    mem_free(names->wanted); /* whoever wanted the name will ask again */
+    mem_free(names->wanted); /* a caller that wants this name asks again */
     names->wanted = NULL;
     if (resolver_begin(names->resolver, host, 0) != 0) return false;
     size_t size = strlen(host) + 1;

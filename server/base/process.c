@@ -1,4 +1,4 @@
-/* process: see process.h. Depends on Linux system calls only. */
+/* process: see process.h. */
 #include "server/base/process.h"
 
 #include <errno.h>

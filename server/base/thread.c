@@ -18,7 +18,7 @@ int thread_start(pthread_t *thread, void *(*run)(void *ctx), void *ctx)
 void thread_wake(int event)
 {
     uint64_t one = 1;
-    ssize_t ignored = write(event, &one, sizeof(one)); /* full: it is awake */
+    ssize_t ignored = write(event, &one, sizeof(one)); /* EAGAIN: it is awake */
     (void)ignored;
 }
 

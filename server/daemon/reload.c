@@ -44,8 +44,8 @@ void reload_drop(struct parts *parts)
     *reload = (struct reload){ .start_dir = -1 };
 }
 
-/* Reads the options again, as at the start. Changes for that time to the directory in which the
- * daemon was started, because the names of the file and of its includes may be relative to it. */
+/* Reads the options again, as at the start, in the directory in which the daemon was started: the
+ * names of the file and of its includes may be relative to it. */
 static bool read_again(const struct parts *parts, struct conf *conf, struct conf_error *error)
 {
     const struct reload *reload = &parts->reload;

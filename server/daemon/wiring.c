@@ -122,8 +122,8 @@ static const struct stream_position *position_of_data(void *ctx)
 }
 
 /* Called when a snapshot or an import was loaded in place of a journal. Grants, claims and
- * acknowledgements made since the snapshot are lost. Therefore makes the next token leap and, with
- * restore-paused, pauses all dehydrators. Returns true if it has changed the data. */
+ * acknowledgements made since then are lost, so the next token leaps and, with restore-paused, all
+ * dehydrators are paused. Returns true if it has changed the data. */
 static bool on_restored(void *ctx)
 {
     struct parts *parts = ctx;

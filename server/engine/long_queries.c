@@ -1,4 +1,4 @@
-/* long_queries: see long_queries.h. A queue of queries. */
+/* long_queries: see long_queries.h. */
 #include "server/engine/long_queries.h"
 
 #include "server/engine/unblock.h"

@@ -35,7 +35,8 @@ static void note_limit(struct engine *engine)
         stopwatch_end(stopwatch, now);
 }
 
-/* Evicts up to `most` keys. Returns false if no key may be evicted. */
+/* Takes up to `most` steps, each of which evicts a key or frees deleted values. Returns false if no
+ * key may be evicted. */
 static bool evict_keys(struct engine *engine, size_t most)
 {
     const struct evict_how how = {

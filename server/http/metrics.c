@@ -134,7 +134,8 @@ static void write_errors(struct report *report)
 
 /* ---- expiry ---------------------------------------------------------------------------------- */
 
-/* Up to 32 ms a bucket includes its bound; above, bounds are the beginnings of buckets. */
+/* Up to 32 ms a bucket includes its bound. Above, it does not, because buckets of struct histogram
+ * begin at the bounds. */
 static const char *const lag_bounds[] = { "0.001", "0.002", "0.004", "0.008",  "0.016",
                                           "0.032", "0.064", "0.128", "0.256",  "0.512",
                                           "1.024", "2.048", "4.096", "16.384", "65.536" };

@@ -11,7 +11,7 @@
 enum {
     HOST_SIZE = 256,
     MOST = 50,         /* entries of a list: the most important ones */
-    SLOW_CHARS = 160,  /* of an example */
+    SLOW_CHARS = 160,  /* of a call that is shown */
     SLOW_CALLS = 1000, /* the newest calls examined */
     NAME_SIZE = 128,   /* of a command */
 };

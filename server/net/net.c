@@ -1,4 +1,4 @@
-/* net: see net.h. Addresses, socket options and accept(). */
+/* net: see net.h. */
 #include "server/net/net.h"
 
 #include <arpa/inet.h>

@@ -315,8 +315,8 @@ void requests_got(struct requests *requests, const struct requests_room *room, s
         arrive(requests, NULL, 0);
         break;
     case ROOM_SHARED:
-        /* Bytes of a waiting session can't stay in the turn's buffer: no requests of it run, after
-         * which the buffer would be emptied. */
+        /* Bytes of a waiting session must leave the turn's buffer, which is emptied only after
+         * requests have run. */
         if (input_len(input) > 0 || requests->session->state == SESSION_WAITING) {
             keep(requests, room->data, len);
             arrive(requests, NULL, 0);

@@ -262,9 +262,9 @@ struct syncing {
     const struct libraries *libraries;
 };
 
-/* Compiles a library of the store if it has changed. A library that does not compile, or has a
- * function whose name another one uses, is installed without functions, so that it is not compiled
- * again with each change of others. */
+/* Compiles a library of the store unless it is compiled already. A library that does not compile,
+ * or has a function whose name another one uses, is installed without functions, so that it is not
+ * compiled again with each change of others. */
 static void compile_stored(void *ctx, const struct library *stored)
 {
     const struct syncing *syncing = ctx;

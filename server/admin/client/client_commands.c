@@ -1,5 +1,4 @@
-/* client_commands: the rows of CLIENT, and its subcommands that concern one connection: names,
- * NO-EVICT, NO-TOUCH, REPLY and UNBLOCK. */
+/* client_commands: the rows of CLIENT, and its short subcommands. */
 #include "server/admin/admin.h"
 #include "server/admin/client/client_list.h"
 #include "server/admin/client/client_tracking.h"

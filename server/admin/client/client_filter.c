@@ -165,7 +165,7 @@ static bool parse_ids(struct call *call, int *i, struct client_wish *wish)
     return true;
 }
 
-/* Parses the options with a form NOT-; *i is the argument of the value. */
+/* Parses an option that also has a form NOT-; its value is argument *i. */
 static enum arg_taken parse_wish(struct call *call, const char *word, int *i,
                                  struct client_wish *wish)
 {

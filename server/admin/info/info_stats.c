@@ -3,7 +3,6 @@
 
 #include "server/replica/replication.h"
 
-/* What came in, and what has expired and was evicted. */
 static void write_traffic_and_expiry(struct report *report)
 {
     const struct stats *stats = report->context->engine->stats;

@@ -1,4 +1,4 @@
-/* notify: see notify.h. The event classes, and a queue of events with their members. */
+/* notify: see notify.h. */
 #include "server/engine/react/notify.h"
 
 #include <stdio.h>

@@ -58,7 +58,7 @@ static struct bytes argument(RedisModuleCommandFilterCtx *command, int i)
 
 #define FIND(forms, word) find_form(forms, sizeof(forms) / sizeof((forms)[0]), word)
 
-/* Compares letters while ignoring case, by itself: strncasecmp costs more than the rest. */
+/* Ignores the case of letters without strncasecmp, which would cost more than the rest. */
 static const struct form *find_form(const struct form *forms, size_t count, struct bytes word)
 {
     for (size_t i = 0; i < count; i++) {

@@ -149,7 +149,7 @@ static void *copy(RedisModuleString *from, RedisModuleString *to, const void *he
     return held_value_new(walk_copy(&value->object));
 }
 
-/* Names have nine characters. The first is that of the ReDe module. */
+/* Names have nine characters. The first name is that of the ReDe module. */
 static const struct held_type {
     enum type type;
     const char *name;

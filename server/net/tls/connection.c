@@ -210,7 +210,7 @@ ssize_t tls_write(struct tls_connection *conn, const struct iovec *chunks, int c
         while (rest.count > 0 && sent < WRITE_MOST) {
             struct iovec record = next_record(&rest, joined);
             if (SSL_write_ex(conn->ssl, record.iov_base, record.iov_len, &some) != 1) {
-                /* The peer may have sent close_notify; a failed write is an end, too. */
+                /* Even if the peer has only sent close_notify, this write has failed. */
                 if (end_failed_call(conn, 0) != TLS_WAITS) conn->broken = true;
                 break;
             }

@@ -158,7 +158,7 @@ static int assert_true(lua_State *lua)
     return luaL_error(lua, "%s", luaL_optstring(lua, 2, "assertion failed!"));
 }
 
-/* pcall. An error of redis.call is a table; scripts receive its text, as before Redis 7. */
+/* pcall, as in Redis: of an error of redis.call, which is a table, scripts receive the text. */
 static int pcall_text(lua_State *lua)
 {
     interpreter_check_stack(lua);
