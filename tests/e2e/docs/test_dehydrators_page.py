@@ -160,25 +160,22 @@ def a_worker_that_is_killed_loses_nothing():
 
 
 @own
-def loops_survive_a_restart_of_the_server():
-    """The server is killed while each waits, and delivers what is pushed after its start."""
-    for function, key, payload, printed in (
-            ("work_once", "jobs", "mail", "b'mail'\n"), ("end_due_sessions", "sessions", "cart", "b'id' b'cart'\n"),
-            ("run_next", "schedule", '{"at": 5, "every": 0}', "id 5\n")):
-        with Daemon("--appendonly", "yes") as daemon:
-            loop = Example(function).start(daemon.path)
-            try:
-                for _ in range(2):
-                    with daemon.redis() as client:
-                        waiting(client)
-                        daemon.kill()
-                    daemon.start()
+def a_worker_survives_a_restart_of_the_server():
+    """The server is killed while the worker waits, and delivers what is pushed after its start."""
+    with Daemon("--appendonly", "yes") as daemon:
+        worker = Example("work_once").start(daemon.path)
+        try:
+            for _ in range(2):
                 with daemon.redis() as client:
-                    client.execute_command("REDE.PUSH", key, 0, payload, "id")
-                equal(loop.stdout.readline(), printed, function)
-            finally:
-                loop.kill()
-                loop.communicate()
+                    waiting(client)
+                    daemon.kill()
+                daemon.start()
+            with daemon.redis() as client:
+                client.execute_command("REDE.PUSH", "jobs", 0, "mail", "id")
+            equal(worker.stdout.readline(), "b'mail'\n")
+        finally:
+            worker.kill()
+            worker.communicate()
 
 
 @own
@@ -278,181 +275,6 @@ def many_workers_join_every_pair_once():
         joined = [pair for thread in threads for pair in thread.result()]
         equal(sorted(joined), list(range(pairs)))
         equal(client.exists("halves"), 0)
-
-
-# --- sessions ----------------------------------------------------------------------------------
-
-
-@own
-def use_extends_a_session_and_its_value_is_read_at_its_end():
-    example, ended = Example("use_session"), []
-    note = lambda *session: ended.append(session)
-    with Daemon() as daemon, daemon.redis() as client:
-        daemon.hold()
-        example.begin_session(client, "7f3a", "cart: empty")
-        daemon.step(example.SESSION_MS - 1)
-        equal(example.use_session(client, "7f3a"), b"cart: empty")
-        equal(example.use_session(client, "7f3a", "cart: boots"), b"cart: empty")
-        daemon.step(example.SESSION_MS - 1)
-        equal(client.execute_command("REDE.LEN", "sessions", "DUE"), 0)
-        daemon.step(1)
-        equal(example.end_due_sessions(client, note), 1)
-        equal(ended, [(b"7f3a", b"cart: boots")])
-        equal(example.use_session(client, "7f3a"), None)
-        equal(example.use_session(client, "7f3a", "cart: tent"), None)
-        equal(client.exists("sessions"), 0)
-        example.begin_session(client, "1", "a")
-        example.end_session(client, "1")
-        equal(example.end_due_sessions(client, note), 1)
-        equal(ended[1:], [(b"1", b"a")])
-
-
-@own
-def a_session_that_ended_is_delivered_again_when_its_worker_died():
-    example, ended = Example("use_session"), []
-    with Daemon() as daemon, daemon.redis() as client:
-        daemon.hold()
-        example.begin_session(client, "7f3a", "cart")
-        worker = example.start(daemon.path, print="lambda *session: (print(session), input())")
-        try:
-            waiting(client)
-            daemon.step(example.SESSION_MS)
-            equal(worker.stdout.readline(), "(b'7f3a', b'cart')\n")
-        finally:
-            worker.kill()
-            worker.communicate()
-        daemon.step(example.LEASE_MS)
-        equal(example.end_due_sessions(client, lambda *session: ended.append(session)), 1)
-        equal(ended, [(b"7f3a", b"cart")])
-        equal(client.exists("sessions"), 0)
-
-
-@own
-def a_session_that_ends_while_the_daemon_is_down_is_not_missed():
-    example, ended = Example("use_session"), []
-    with Daemon("--appendonly", "yes") as daemon:
-        with daemon.redis() as client:
-            example.begin_session(client, "7f3a", "cart")
-            example.end_session(client, "7f3a")
-            equal(client.execute_command("REDE.CLAIM", "sessions", 10), [[b"7f3a", b"cart", 1]])
-        daemon.process.kill()
-        daemon.process.wait()
-        daemon.start()
-        with daemon.redis() as client:
-            equal(example.end_due_sessions(client, lambda *session: ended.append(session)), 1)
-        equal(ended, [(b"7f3a", b"cart")])
-
-
-@own
-def a_session_used_before_any_worker_claims_it_continues():
-    example = Example("use_session")
-    with Daemon() as daemon, daemon.redis() as client:
-        daemon.hold()
-        example.begin_session(client, "7f3a", "cart")
-        daemon.step(example.SESSION_MS + 5)
-        equal(example.use_session(client, "7f3a"), b"cart")
-        equal(client.execute_command("REDE.LEN", "sessions", "DUE"), 0)
-    with Daemon() as daemon, daemon.redis() as client:
-        equal(example.end_due_sessions(client, refuse, 0.01), 0)
-
-
-# --- the rate limiter --------------------------------------------------------------------------
-
-
-@own
-def rejected_requests_do_not_count_and_the_wait_is_exact():
-    example = Example("time_to_wait")
-    with Daemon() as daemon, daemon.redis() as client:
-        daemon.hold()
-        example.set_up(client)
-        ask = lambda user="ann": example.time_to_wait(client, user)
-        equal([ask(), ask()], [0, 0])
-        daemon.step(20_000)
-        equal(ask(), 0)
-        for second in range(20, 60):  # one that tries again
-            equal(ask(), (60 - second) * 1000)
-            daemon.step(1000)
-        equal([ask(), ask(), ask()], [0, 0, 20_000])
-        equal(ask("bob"), 0)
-        daemon.step(20_000)
-        equal([ask(), ask()], [0, 40_000])
-        daemon.step(60_001)
-        equal(client.dbsize(), 0)
-        equal(ask(), 0)
-
-
-@own
-def clients_that_ask_at_once_are_admitted_up_to_the_limit():
-    example = Example("time_to_wait")
-    with Daemon() as daemon, daemon.redis() as client:
-        daemon.hold()
-        example.set_up(client)
-
-        def ask_often(client, user):
-            return [example.time_to_wait(client, user) for _ in range(5)]
-
-        for user in range(20):
-            threads = [Later(daemon, ask_often, user) for _ in range(6)]
-            waits = [wait for thread in threads for wait in thread.result()]
-            equal(waits.count(0), example.LIMIT)
-            equal(set(waits), {0, example.WINDOW_MS})
-
-
-# --- the scheduler -----------------------------------------------------------------------------
-
-
-@own
-def a_scheduler_runs_tasks_on_time_and_without_drift():
-    example = Example("run_next")
-    with Daemon() as daemon, daemon.redis() as client:
-        daemon.hold()
-        example.schedule(client, "once", NOON + 1500)
-        example.schedule(client, "often", NOON + 1000, 1000)
-        scheduler = example.start(daemon.path)
-        try:
-            for step, name, at in ((1000, "often", NOON + 1000), (500, "once", NOON + 1500),
-                                   (700, "often", NOON + 2000), (800, "often", NOON + 3000)):
-                waiting(client)
-                daemon.step(step)
-                equal(scheduler.stdout.readline(), f"{name} {at}\n")
-            waiting(client)
-            equal(client.execute_command("REDE.RANGE", "schedule", "-", "+"),
-                  [[b"often", NOON + 4000]])
-        finally:
-            scheduler.kill()
-            scheduler.communicate()
-
-
-@own
-def a_task_due_before_all_others_wakes_the_scheduler():
-    example, ran = Example("run_next"), []
-    with Daemon() as daemon, daemon.redis() as client:
-        daemon.hold()
-        example.schedule(client, "late", NOON + 1_000_000)
-        runner = Later(daemon, example.run_next, lambda *task: ran.append(task))
-        waiting(client)
-        example.schedule(client, "soon", NOON + 10)
-        daemon.step(9)
-        waiting(client)
-        daemon.step(1)
-        equal(runner.result(), True)
-        equal(ran, [("soon", NOON + 10)])
-        equal(client.execute_command("REDE.LEN", "schedule"), 1)
-
-
-@own
-def a_task_has_one_time_and_can_be_called_off():
-    example = Example("run_next")
-    with Daemon() as daemon, daemon.redis() as client:
-        daemon.hold()
-        example.schedule(client, "task", NOON + 1000)
-        example.schedule(client, "task", NOON + 2000)
-        equal(client.execute_command("REDE.RANGE", "schedule", "-", "+"),
-              [[b"task", NOON + 2000]])
-        equal(example.cancel(client, "task"), True)
-        equal(example.cancel(client, "task"), False)
-    with Daemon() as daemon, daemon.redis() as client:
-        equal(example.run_next(client, refuse, 0.01), False)
 
 
 # --- scores that are times ---------------------------------------------------------------------
@@ -584,7 +406,7 @@ def a_claim_takes_the_bytes_that_the_page_names():
 
 @own
 def every_block_of_the_page_is_run():
-    examples = ("work_once", "arrive", "use_session", "time_to_wait", "run_next", "next_reminders")
+    examples = ("work_once", "arrive", "next_reminders")
     run = [part for name in examples for part in (Example(name).source, Example(name).loop) if part]
     equal(run, blocks())
 
