@@ -110,8 +110,8 @@ PLANTS = {
     "each change of a transaction is a record of its own": (
         "Logs|Registers power|kill-in-a-call|failing-disk|master",
         ("server/disk/persist.c",
-         "    effect_writer_put(&persist->writer, effect); /* last, so that it is a jump */\n",
-         "    effect_writer_put(&persist->writer, effect);\n    persist_commit(persist, NULL);\n"),
+         "effect_writer_put(&persist->writer, effect);",
+         "effect_writer_put(&persist->writer, effect); persist_commit(persist, NULL);"),
         ("server/engine/react/commit_hooks.c",
          "return LISTEN_CHANGES | LISTEN_BRIEF;",
          "return LISTEN_CHANGES;"),
