@@ -1,5 +1,4 @@
-/* options: rows of options about the process, limits and observation. conf.h lists the other
- * tables. */
+/* options: rows of options about the process, limits and observation. */
 #include "conf/option_table.h"
 
 #include <errno.h>

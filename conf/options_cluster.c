@@ -1,5 +1,5 @@
 /* options_cluster: rows of options for cluster clients, to which this server presents itself as a
- * cluster of one node. conf.h lists the other tables. */
+ * cluster of one node. */
 #include "conf/option_table.h"
 
 #include <string.h>

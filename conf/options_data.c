@@ -1,5 +1,4 @@
-/* options_data: rows of options about the data: policies, events, encodings, persistence. conf.h
- * lists the other tables. */
+/* options_data: rows of options about the data: policies, events, encodings, persistence. */
 #include "conf/option_table.h"
 
 #include <errno.h>

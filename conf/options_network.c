@@ -1,5 +1,4 @@
-/* options_network: rows of options about connections: ports, users, TLS, the metrics port. conf.h
- * lists the other tables. */
+/* options_network: rows of options about connections: ports, users, TLS, the metrics port. */
 #include "conf/option_table.h"
 
 #include <limits.h>

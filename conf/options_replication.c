@@ -1,5 +1,4 @@
-/* options_replication: rows of options about masters and replicas. conf.h lists the other
- * tables. */
+/* options_replication: rows of options about masters and replicas. */
 #include "conf/option_table.h"
 
 #include <limits.h>
