@@ -1,5 +1,4 @@
-/* usages: the command lines of expired-check and expired-export as tables, from which their
- * parsers, --help, man pages and completions are made. */
+/* usages: see usages.h. */
 #include "tools/files/usages.h"
 
 static const char *const check_forms[] = {

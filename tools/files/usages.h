@@ -1,4 +1,5 @@
-/* usages: the command lines of expired-check and expired-export, as tables. */
+/* usages: the command lines of expired-check and expired-export as tables, from which their
+ * parsers, --help, man pages and completions are made. */
 #pragma once
 
 #include "conf/usage.h"

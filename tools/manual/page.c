@@ -1,4 +1,4 @@
-/* page: whole man pages, made from the table of a command line and from the table of options. */
+/* page: see page.h. */
 #include "tools/manual/page.h"
 
 #include <ctype.h>
@@ -57,7 +57,6 @@ static void roff_heading(FILE *to, const char *title)
     fputc('\n', to);
 }
 
-/* Writes the header of a page and its NAME. */
 static void roff_begin(FILE *to, const struct roff_page *page)
 {
     fprintf(to, ".\\\" Made from the tables of the program.\n.TH ");

@@ -1,4 +1,4 @@
-/* saved_call: see saved_call.h. One allocation: the array of arguments, then their bytes. */
+/* saved_call: see saved_call.h. */
 #include "server/cmd/call/saved_call.h"
 
 #include "server/cmd/call/session.h"

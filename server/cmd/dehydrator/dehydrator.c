@@ -14,7 +14,6 @@
 /* What a push does if the id exists. NEW fails. */
 enum push_mode { PUSH_NEW, PUSH_KEEP, PUSH_REPLACE, PUSH_POSTPONE };
 
-/* A push of one element to the key of argument 1. */
 struct push {
     struct entry *entry; /* NULL if the key is missing; push_element then creates it */
     msec at;

@@ -33,7 +33,6 @@ static bool arg_length(struct call *call, int i, double *length, enum error erro
     return fail(call, error);
 }
 
-/* Parses a radius at i and its unit at i + 1. */
 static bool arg_radius(struct call *call, int i, struct geo_shape *shape)
 {
     if (!arg_length(call, i, &shape->radius, ERR_GEO_RADIUS)) return false;
@@ -42,7 +41,6 @@ static bool arg_radius(struct call *call, int i, struct geo_shape *shape)
     return arg_unit(call, i + 1, &shape->unit);
 }
 
-/* Parses a width at i, a height at i + 1 and their unit at i + 2. */
 static bool arg_box(struct call *call, int i, struct geo_shape *shape)
 {
     if (!arg_length(call, i, &shape->width, ERR_GEO_WIDTH)) return false;

@@ -5,7 +5,6 @@
 #include "server/cmd/key/key.h"
 #include "server/cmd/scan.h"
 
-/* A scan of the keys of a database. */
 struct listing {
     struct scan scan;
     enum type type; /* list only keys of this type; TYPE_COUNT lists all */
