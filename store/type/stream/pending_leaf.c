@@ -88,7 +88,7 @@ struct pending_summary pending_leaf_summary_without(const struct pending_leaf *l
     struct pending_summary summary = *before;
     unsigned kind = pending_kind(gone);
     if (gone->at == summary.first[kind]) {
-        msec first = NEVER; /* no earlier instant than gone->at is possible */
+        msec first = NEVER; /* no other record was earlier than gone->at: stop at an equal one */
         for (unsigned i = 0; i < leaf->count && first > gone->at; i++) {
             msec at = instant_at(leaf, i);
             if ((consumer_at(leaf, i) == 0) == (kind == PENDING_RELEASED) && at < first) first = at;
@@ -158,7 +158,6 @@ void pending_leaf_read(const struct pending_leaf *leaf, struct pending_record *r
         pending_leaf_get(leaf, i, &records[i]);
 }
 
-/* Returns the size of a leaf with room for `count` records and a few more. */
 static unsigned cap_for(unsigned count)
 {
     if (count <= 2) return 2;
@@ -190,7 +189,7 @@ struct pending_leaf *pending_leaf_new(const struct pending_record *records, unsi
         if (records[i].at > high) high = records[i].at;
     }
     uint64_t span = (uint64_t)high - (uint64_t)low;
-    /* Instants before the lowest one so far are as likely as those after the highest. */
+    /* Leave as much room for earlier instants as for later ones. */
     uint64_t below = span <= UINT32_MAX ? (UINT32_MAX - span) / 2 : 0;
     struct pending_leaf like = { .ms = records[0].id.ms,
                                  .at = (msec)((uint64_t)low - below),

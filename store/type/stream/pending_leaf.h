@@ -8,8 +8,8 @@
  *     40 bytes    full values; 2^32 deliveries or more
  *
  * A full leaf of small records fills a block of the pool. A leaf has room for only a few more
- * records than it contains. This room is on both sides, so that appending, and removing at the
- * front, move nothing. */
+ * records than it contains. This room may be on both sides, so that appending and removing at the
+ * front seldom move records. */
 #pragma once
 
 #include "store/base/instant.h"
@@ -87,8 +87,8 @@ struct pending_leaf *pending_leaf_remove(struct pending_leaf *leaf, unsigned i, 
 
 struct pending_summary pending_leaf_summary(const struct pending_leaf *leaf);
 /* Returns the summary of a leaf from which the record `gone` was removed, or in which it was
- * replaced, given the summary `before` that. A record that replaced it is ignored. Reads no more
- * records than needed. */
+ * replaced, given the summary `before` that. If another record has replaced it, the caller must add
+ * that (pending_summary_add). */
 struct pending_summary pending_leaf_summary_without(const struct pending_leaf *leaf,
                                                     const struct pending_summary *before,
                                                     const struct pending_record *gone);

@@ -9,7 +9,6 @@
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 
-/* A branch of an inner node. */
 struct pending_branch {
     struct counted_node *child;
     struct stream_id from; /* the key */

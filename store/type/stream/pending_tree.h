@@ -3,8 +3,8 @@
  *
  * It is a counted tree (store/struct/counted.h) of leaves (pending_leaf.h). A branch also stores a
  * summary: the earliest instants and the set of consumers below it. A search by consumer or by time
- * skips all branches whose summary excludes a match, and so costs O(log n) for each record found,
- * as long as the numbers of consumers do not share bits. */
+ * skips branches whose summary excludes a match, and so costs O(log n) for each record found. It
+ * costs more if consumers share bits, or if it is by consumer and by time. */
 #pragma once
 
 #include "store/mem/relocate.h"
@@ -25,7 +25,7 @@ static inline size_t pending_tree_bytes(const struct pending_tree *tree) /* memo
 void pending_tree_init(struct pending_tree *tree);
 void pending_tree_drop(struct pending_tree *tree);
 /* Frees at most *work leaves and subtracts their number from *work. Returns true when done. Between
- * slices only this function may be called. */
+ * slices only this function and pending_tree_bytes may be called. */
 bool pending_tree_drop_some(struct pending_tree *tree, size_t *work);
 
 /* Adds the record. If there is a record with the same ID, replaces it, copies the old one to *old

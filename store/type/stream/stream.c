@@ -1,6 +1,5 @@
-/* stream: a chain of blocks (stream_block.h), and a tree over them. The last block is not in the
- * tree and grows. When an entry does not fit into it, the block is added to the tree and never
- * grows again. The tree's keys are IDs (counted.h). */
+/* stream: see stream.h. When an entry does not fit into the last block, the block is added to the
+ * tree and never grows again. The tree's keys are IDs (counted.h). */
 #include "store/type/stream/stream.h"
 
 #include "store/base/encoding_limits.h"
@@ -82,7 +81,6 @@ static void block_tidy(struct stream *stream, struct stream_block *block)
     if (block->cap - block->used > size / SHRINK_SHARE) block_resize(stream, block, block->used);
 }
 
-/* Removes a block with its entries. */
 static void block_remove(struct stream *stream, struct stream_block *block)
 {
     stream->count -= block->node.total;
@@ -138,7 +136,7 @@ static size_t block_limit(void)
     return limit > sizeof(struct stream_block) ? limit - sizeof(struct stream_block) : 0;
 }
 
-/* Makes a new last block, for an entry of `size` bytes. */
+/* Adds a block without entries at the end, with room for `size` bytes. */
 static struct stream_block *add_last(struct stream *stream, size_t size)
 {
     struct stream_block *last = stream->last;

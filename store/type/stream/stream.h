@@ -3,8 +3,8 @@
  *
  * Entries are in blocks of limited size (encoding_limits.h; a larger entry is alone in its block).
  * IDs are stored as differences, and field names only if they differ from those of the entry
- * before. Finding an ID or a rank costs O(log n), a trim O(log n + blocks freed). Entries are only
- * added at the end. A stream may be empty.
+ * before. Finding an ID or a rank costs O(log n), a trim O(log n) for each block that it frees.
+ * Entries are only added at the end. A stream may be empty.
  *
  * Folder store/type/stream: streams. Start here, then stream_group.h.
  *
@@ -16,7 +16,7 @@
  *     stream_progress    how many entries a group has read
  *     stream_repeats     remembers what producers sent, so that no entry is added twice
  *
- * The last block is outside the tree and grows there, so that appending is O(1). A search of the
+ * The last block is outside the tree while it grows, so that appending is O(1). A search of the
  * pending_tree can skip subtrees by consumer and by time.
  *
  * May use: store/base store/mem store/struct. */
@@ -60,7 +60,7 @@ void stream_append(struct stream *stream, struct stream_id id, const struct byte
 /* Removes one entry, and raises marks.max_deleted. Returns false if there is no such entry. O(log n
  * + size of its block) */
 bool stream_remove(struct stream *stream, struct stream_id id);
-/* Removes the first `count` entries, which must exist. O(log n + blocks removed) */
+/* Removes the first `count` entries, which must exist. O(log n) for each block that is freed */
 void stream_cut(struct stream *stream, size_t count);
 
 /* ---- finding ---- */

@@ -69,7 +69,6 @@ static const unsigned char *texts_skip(const unsigned char *from, uint64_t count
     return from;
 }
 
-/* Returns the address after the names of an entry. */
 static const unsigned char *names_skip(const unsigned char *from)
 {
     uint64_t count;

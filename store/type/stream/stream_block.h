@@ -17,7 +17,7 @@
  * A varint has 7 bits in each byte, the lowest first; the top bit is set in all bytes but the last.
  * The difference in the first entry is ignored, because its ID is stored in the block.
  *
- * Removed entries at the beginning stay in memory until the block grows and needs the room.
+ * Removed entries at the beginning stay in memory until stream_block_compact.
  *
  * Snapshots, bases and copies contain these bytes too (EFFECT_STREAM_BLOCK). To change the form,
  * add an effect with a new name, and keep reading the old form. */

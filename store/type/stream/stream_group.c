@@ -354,8 +354,8 @@ void pending_put(struct stream_group *group, const struct pending *pending)
     if (pending_tree_put(&group->pending, &record, &old))
         count_removed(group, old.consumer, old.id);
 
-    /* Widen the bounds of the consumer's IDs. Entries are added at the end and removed at the
-     * front, so that the bounds stay close, and few entries of other consumers are between them. */
+    /* Widen the bounds of the consumer's IDs. They stay close while entries are added at the end
+     * and removed at the front. */
     struct stream_consumer *consumer = pending->consumer;
     if (consumer != NULL) {
         bool is_first = consumer->pending++ == 0;

@@ -2,9 +2,9 @@
  * stores only the ID of a pending entry, because the stream may have deleted the entry.
  *
  * The pending entries of a group are in one counted B+ tree, ordered by ID (pending_tree.h). A
- * record takes 16 to 40 bytes, nearly always 16. For each child, an inner node stores the earliest
+ * record takes 16 to 40 bytes, usually 16. For each child, an inner node stores the earliest
  * instants and the set of consumers below the child, so that a search for the entries of a
- * consumer, or for old ones, skips children that contain none. */
+ * consumer, or for old ones, can skip children that contain none. */
 #pragma once
 
 #include "store/base/bytes.h"
@@ -98,8 +98,8 @@ struct pending_filter {
     msec until, until_released;             /* latest `at`, of delivered and of released entries */
 };
 /* Finds the first entry that passes the filter, in the order of IDs. Returns false if none does. To
- * continue, set filter->from to the ID after the one found; the group may change between calls.
- * O(log n) */
+ * continue, set filter->from to the ID after the one found; the group may change between calls. For
+ * the cost see pending_tree.h. */
 bool pending_next(const struct stream_group *group, const struct pending_filter *filter,
                   struct pending *found);
 /* Return the earliest `at` of delivered and of released ones, or NEVER. O(1) */

@@ -12,7 +12,7 @@ static struct stream_id first_id(const struct stream *stream)
     return stream_first(stream, &id) ? id : STREAM_ID_MIN;
 }
 
-/* May an entry at or after `from` have been deleted, behind the first one that is left? */
+/* May an entry at or after `from` have been deleted, after the first one that is left? */
 static bool has_holes(const struct stream *stream, const struct stream_marks *marks,
                       struct stream_id from)
 {

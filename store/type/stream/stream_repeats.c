@@ -1,12 +1,12 @@
-/* stream_repeats: producers in a table, each with its texts. Defragmentation leaves texts where
- * they are, because they are short-lived. */
+/* stream_repeats: producers in a table, each with its texts. Defragmentation does not move them,
+ * because they are usually short-lived. */
 #include "store/type/stream/stream_repeats.h"
 
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
 #include "store/struct/dict.h"
 
-enum { FORGET_STEPS = 4 }; /* texts freed when one is put; more than one, so that all go */
+enum { FORGET_STEPS = 4 }; /* old texts freed when one is put; several, so that all are freed */
 
 struct repeat {
     struct repeat *next; /* the next text of the producer */
@@ -138,7 +138,6 @@ void repeat_put(struct stream_repeats *repeats, struct bytes name, struct bytes 
         unlink_producer(repeats, producer);
         link_newest(repeats, producer);
     }
-    /* Putting a text that is remembered forgets it and all texts before it. */
     while (dict_find(&producer->texts, text) != NULL ||
            dict_count(&producer->texts) >= (size_t)repeats->limits.texts)
         drop_first(repeats, producer);
