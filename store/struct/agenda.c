@@ -198,7 +198,7 @@ static void sift_up(const struct agenda *ag, uint32_t hole, number moving)
     put(ag, hole, moving);
 }
 
-/* Puts a number at hole i, or at the slot above or below to which the heap order moves it. */
+/* Puts a number into slot i, whose own number is gone, and moves it up or down to its place. */
 static void heap_sift(const struct agenda *ag, uint32_t i, number n)
 {
     if (i > 0 && before(n, number_at(ag, parent_of(i)))) {
@@ -207,7 +207,7 @@ static void heap_sift(const struct agenda *ag, uint32_t i, number n)
     }
     for (uint64_t child; (child = first_child(i)) < ag->count;) {
         uint32_t siblings = ag->count - (uint32_t)child, best = 0;
-        const struct agenda_slot *slots = slot_at(ag, (uint32_t)child); /* in one segment */
+        const struct agenda_slot *slots = slot_at(ag, (uint32_t)child); /* all in one segment */
         number earliest = slots[0].bits;
         for (uint32_t c = 1; c < ARITY && c < siblings; c++) {
             if (!before(slots[c].bits, earliest)) continue;
@@ -412,8 +412,8 @@ bool agenda_search_after(const struct agenda *ag, msec after, struct agenda_sear
         bool descends = at <= after && child < ag->count;
         if (at > after && at < search->first) search->first = at;
         ++*steps;
-        /* Parents are visited before children. After the subtree of a slot follows the next
-         * sibling, or the next one of the closest ancestor that has any. */
+        /* Visit parents before children. After the subtree of a slot, continue with the next
+         * sibling of the slot, or of the closest ancestor that has one. */
         while (!descends && i > 0 && (i % ARITY == 0 || i + 1 >= ag->count))
             i = parent_of(i);
         search->slot = descends ? (uint32_t)child : i > 0 ? i + 1 : 0;

@@ -21,12 +21,12 @@ enum {
      * merged if the load is then still below SHRINK_LOAD. */
     GROW_LOAD = 15,
     SHRINK_LOAD = 12,
-    MERGED_MAX = 64,    /* elements in a merged bucket */
+    MERGED_MAX = 64,    /* most elements of a merged bucket */
     SHRINK_WORK = 1024, /* buckets and elements that one change merges */
     SHORT_ELEMENT = 36, /* bytes: an entry with a key of 16 bytes */
     ELEMENTS_AHEAD = 2, /* buckets ahead whose elements an iteration loads */
-    DRAWS = 64,         /* failed draws of dict_random before it walks, */
-    WALK_SHARE = 64,    /* and one more for this many buckets, which a walk visits in that time */
+    DRAWS = 64,         /* failed draws before dict_random walks, */
+    WALK_SHARE = 64,    /* and one more for each of this many buckets */
 };
 
 static inline struct slot slot_for(void *element, uint64_t hash)

@@ -432,7 +432,6 @@ struct timeline_node *timeline_pop_due(struct timeline *tl, msec now)
     const struct timeline_leaf *leaf = timeline_leaf_of(tl, tl->first);
     if (!instant_due(timeline_slot_at(leaf, 0), now)) return NULL;
     struct timeline_node *node = timeline_slot_node(leaf, 0);
-    /* Prefetch the owner that the pop AHEAD pops later will touch. */
     if (leaf->node.total > AHEAD) {
         __builtin_prefetch(timeline_slot_node(leaf, AHEAD), 1);
     } else if (leaf->next != TIMELINE_NONE) {

@@ -8,8 +8,7 @@
 #include "store/type/schedules.h"
 
 enum {
-    EXACT_DEADLINES =
-        1000, /* deadlines that dehydrator_count_deadlines finds, and then estimates */
+    EXACT_DEADLINES = 1000, /* a result of dehydrator_count_deadlines below this is exact */
 };
 
 /* 64 bytes, one cache line. Dehydrators are often small and many. */

@@ -322,10 +322,10 @@ enum hll_change hll_raise(struct hll *hll, struct hll_register reg)
  * arXiv:1702.01284). The sums end when they no longer change in double arithmetic, so that
  * estimates equal those of Redis exactly. */
 enum {
-    RANK_MAX = 51,   /* the rank of 50 zeros */
-    RANKS = 64,      /* values of six bits, although no element has a rank above RANK_MAX */
-    GROUP = 4,       /* registers ... */
-    GROUP_BYTES = 3, /* ... that take this many bytes */
+    RANK_MAX = 51, /* the rank of 50 zeros */
+    RANKS = 64,    /* values of six bits, although no element has a rank above RANK_MAX */
+    GROUP = 4,     /* registers that together fill whole bytes */
+    GROUP_BYTES = 3,
 };
 
 /* 1 / (2 ln 2) */

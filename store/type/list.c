@@ -159,7 +159,7 @@ static struct list_node *list_node_arrange(struct list *list, struct list_node *
     return moved;
 }
 
-/* Returns the cap of the smallest block of a power of two that holds `size` bytes. */
+/* Returns the cap of the smallest block, a power of two in size, that holds `size` bytes. */
 static uint32_t list_node_cap_for(uint32_t size)
 {
     uint32_t block = LIST_BLOCK_MIN;
@@ -535,9 +535,8 @@ size_t list_count(const struct list *list)
     return list->count;
 }
 
-enum {
-    NODES_MAX = 1024
-}; /* relocate at most this many nodes: each step walks to its node from the head */
+/* Relocate at most this many nodes, because each step walks to its node from the head. */
+enum { NODES_MAX = 1024 };
 
 struct list *list_relocate(struct list *list, struct relocation_cursor *cursor,
                            struct relocation *relocation)

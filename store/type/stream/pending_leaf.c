@@ -1,4 +1,4 @@
-/* pending_leaf: see pending_leaf.h. Packs and unpacks records, and keeps them in order. */
+/* pending_leaf: see pending_leaf.h. */
 #include "store/type/stream/pending_leaf.h"
 
 #include <string.h>

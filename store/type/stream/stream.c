@@ -12,8 +12,8 @@
 enum {
     CAP_MIN = 64,                  /* bytes of a small block, growing by doubling */
     LIMIT_MAX = STREAM_PACKED_MAX, /* bytes of a block, even if encoding_limits allow more */
-    SHRINK_SHARE = 4,              /* a block in the tree shrinks when a quarter of it is unused, */
-    KEEP_SHARE = 4,                /* the last one when only a quarter is used */
+    SHRINK_SHARE = 4, /* a block in the tree shrinks if more than a quarter is unused, */
+    KEEP_SHARE = 4,   /* one outside the tree if at most a quarter is used */
     PHASE_BLOCKS = 0,
     PHASE_GROUPS = 1,
 };

@@ -69,7 +69,7 @@ static size_t group_bytes(const struct stream_group *group)
            ranked_bytes_used(&group->consumers) + group->cap * sizeof(*group->numbered);
 }
 
-/* Adds the change of the group's own memory since the last call to its owner's bytes. */
+/* Adds to the owner's bytes what the group's own memory has grown since the last call. */
 static void group_count_bytes(struct stream_group *group)
 {
     size_t bytes = group_bytes(group);

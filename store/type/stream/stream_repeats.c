@@ -116,7 +116,7 @@ void repeat_put(struct stream_repeats *repeats, struct bytes name, struct bytes 
     ensure(repeat_fits(repeats, name, id), "an ID at or before the producer's last one");
     if (stream_id_before(repeats->latest, id)) repeats->latest = id;
 
-    /* Free some texts of producers that were not used for long. */
+    /* Free some texts of the producers that were used least recently. */
     msec now = stream_id_instant(repeats->latest);
     for (int i = 0; i < FORGET_STEPS; i++) {
         struct repeat_producer *oldest = repeats->oldest;
