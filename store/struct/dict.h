@@ -55,7 +55,8 @@ void *dict_remove(struct dict *dict, struct bytes key);     /* the element, or N
 void *dict_find_hashed(const struct dict *dict, struct bytes key, uint64_t hash);
 void dict_add_hashed(struct dict *dict, void *element, uint64_t hash);
 
-/* Prefetch for a later dict_find, in steps that never wait for memory. The dict must not be empty.
+/* Prefetch for a later dict_find, in steps: each one reads what the step before it has prefetched.
+ * The dict must not be empty.
  *
  *     1    dict_hint_bucket prefetches the bucket, and returns the key's hash for the next
  *          steps; dict_hint_hashed is for a caller that knows the hash
