@@ -103,9 +103,9 @@ struct store *store_new(unsigned databases);
 void store_free(struct store *store);
 
 /* Replaces the store's data, policies, libraries, tokens and the latest end of its leases with
- * those of `other`, without recording effects. The listener, the hooks, the trail and the counters
- * stay, and the next token leaps. Frees `other` at once, but the old keys in slices. Both must have
- * the same number of databases. O(databases + policies + libraries) */
+ * those of `other`, without recording effects. The listener, the hooks of `fair`, the trail and the
+ * statistics stay, and the next token leaps. Frees `other` at once, but the old keys in slices.
+ * Both must have the same number of databases. O(databases + policies + libraries) */
 void store_replace(struct store *store, struct store *other);
 /* Frees `other`; its keys join the reclaim queue of `store`. O(databases) */
 void store_discard(struct store *store, struct store *other);

@@ -1,6 +1,6 @@
 /* buffer: a byte array that grows at its end. Appending is amortised O(len). The bytes stay
- * contiguous, so growing may move them; an outbuf (outbuf.h) never moves its bytes. A zeroed buffer
- * is empty. */
+ * contiguous, so growing may move them, unlike that of an outbuf (outbuf.h). A zeroed buffer is
+ * empty. */
 #pragma once
 
 #include "store/base/bytes.h"

@@ -11,8 +11,8 @@ void txn_lease_take(struct txn *txn, struct entry *entry, const struct holder *h
  * into the lease. */
 bool txn_lease_drop(struct txn *txn, struct entry *entry, struct bytes owner);
 /* Moves the ends of all leases by as much as the server's clock was set, so that the time left of
- * each stays the same. Begins and ends the calls of txn itself. O(holders + keys that are due
- * before the last lease ends) */
+ * each stays the same. Calls txn_call itself. O(holders + keys that are due before the last lease
+ * ends) */
 void txn_lease_shift(struct txn *txn, msec by);
 
 /* Returns when a lease with this end is over: at `end`, or at an earlier deadline of the key, set
