@@ -11,7 +11,7 @@
 
 enum {
     SCHEDULES_MAX = 1024,
-    ZONE_BYTES_MAX = 16 << 20, /* above what all zones of tzdata take, with all their other names */
+    ZONE_BYTES_MAX = 16 << 20, /* more than all zones of tzdata take, including aliases */
 };
 
 struct known_zone {

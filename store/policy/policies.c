@@ -24,7 +24,7 @@ struct policy_node {
     struct policy_node **children; /* ordered by the first bytes of their labels, all different */
     uint32_t child_count;
     uint32_t label_len;
-    char label[]; /* the bytes that follow the parent's in its names */
+    char label[]; /* in the names of this subtree it follows the parent's label */
 };
 
 struct policy_target {

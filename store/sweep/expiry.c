@@ -28,7 +28,7 @@ size_t expiry_first(struct txn *txn, size_t budget)
     struct entry *entry = keyspace_first_due(txn->ks, txn->now);
     struct due_at next_due = keyspace_next_due(txn->ks);
     size_t done = 1;
-    /* The call before emptied the key that was due, which has been dropped since. */
+    /* The previous call emptied the key that was due, and txn_call has dropped the key. */
     if (entry == NULL) return done;
     if (!due_at_before(next_due, due_at_expiry(entry_expires_at(txn->ks, entry))))
         txn_key_drop(txn, entry, EVENT_EXPIRED);

@@ -235,7 +235,7 @@ static bool count_elements(struct outlook *outlook, const struct dehydrator *deh
             msec span_last = outlook->hour.begin + ((msec)span + 1) * OUTLOOK_SPAN - 1;
             if (span_last < last) last = span_last;
         }
-        if (last < at) last = at; /* `left` has a limit */
+        if (last < at) last = at; /* time_left may have limited `left` */
 
         count_deadlines(outlook, OUTLOOK_ELEMENTS, at,
                         dehydrator_count_between(dehydrator, *counted_to, last));

@@ -52,8 +52,8 @@ typedef void record(struct txn *txn, struct entry *entry, struct effect *effect)
 
 /* Removes all entries, by three effects:
  *
- *     EFFECT_STREAM_DROP     the entry with the greatest possible ID, if there is one: a trim
- *                            removes "all before an ID", which can't include this entry
+ *     EFFECT_STREAM_DROP     the last entry, which has the greatest possible ID: a trim removes
+ *                            "all before an ID", which can't include this entry
  *     EFFECT_STREAM_MARKS    restores the marks, which a replay of the drop changes
  *     EFFECT_STREAM_TRIM     all other entries */
 static void cut_all(struct txn *txn, struct entry *entry, record *to)
