@@ -231,8 +231,7 @@ static bool parse_short_decimal(const char *text, size_t len, double *value)
     return true;
 }
 
-/* DIFFERS: Redis accepts a double of any length, with digits that change nothing.
- * (doc/differs.md) */
+/* DIFFERS: Redis also accepts texts of 5 KiB and more. (doc/differs.md) */
 bool number_parse_double(const char *text, size_t len, double *value)
 {
     if (parse_short_decimal(text, len, value)) return true;

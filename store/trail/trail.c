@@ -107,7 +107,7 @@ uint16_t trail_add_author(struct trail *trail, uint16_t *owner, uint64_t id, str
     enum { RECENT = 16 };
     uint64_t added = trail->authors_added;
     uint32_t count = trail->author_count, numbers = AUTHORS_MAX / count * count;
-    /* A client may name itself again, as clients of a pool often do: look at the last authors. */
+    /* A client of a pool may set its name again and again: reuse its slot if it is a recent one. */
     for (uint64_t recent = 1; recent <= added && recent <= count && recent <= RECENT; recent++) {
         struct trail_slot *same = &trail->authors[(added - recent) % count];
         if (same->owner != NULL || same->author.id != id ||
@@ -274,7 +274,8 @@ static bool is_about(const struct trail_whole *whole, unsigned db)
     return whole->db == db || whole->db == TRAIL_ALL_DATABASES;
 }
 
-/* Returns the deadline that the name has after this record, if there is no later one. */
+/* Returns the deadline that this record and later changes of the whole database leave, or
+ * TRAIL_UNKNOWN if they do not tell it. */
 static msec deadline_after(const struct trail *trail, const struct trail_record *last, unsigned db)
 {
     msec at = unpack_instant(last->when), deadline = unpack_instant(last->until);
@@ -420,7 +421,7 @@ void trail_replaced(struct trail *trail, msec now)
 
 /* ---- questions ------------------------------------------------------------------------------- */
 
-/* Adds an event behind those that are not older. */
+/* Adds an event behind those that are not older, so that the newest come first. */
 static size_t insert(struct trail_event *events, size_t count, const struct trail_event *event)
 {
     size_t i = count;
