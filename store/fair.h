@@ -123,8 +123,8 @@ struct fair {
     struct fair_indexes dropped; /* indexes whose nodes are still to be freed */
     struct fair_indexes working; /* those that fair_run continues, one after the other */
     size_t count;                /* of indexes; with 0, no change need be noted */
-    /* The prefixes of a key are looked up by the lengths that occur among prefixes, in no order. A
-     * write thus costs the same with one prefix as with a thousand of similar length. */
+    /* The prefixes of a key are found by one look-up for each length that some prefix has. A write
+     * thus costs the same with one prefix as with a thousand of the same length. */
     struct dict prefixes;
     struct fair_length *lengths;
     size_t length_count, length_cap;

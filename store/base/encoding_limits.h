@@ -12,7 +12,7 @@ struct encoding_limits {
     size_t zset_members, zset_len;
     size_t intset_members;
     size_t hll_sparse;                   /* bytes */
-    size_t stream_bytes, stream_entries; /* of a block; 0 for no limit; at most 32 KiB */
+    size_t stream_bytes, stream_entries; /* of a block; 0 for no limit but 32 KiB */
 };
 
 /* The limits of all stores of the process; initially Redis' defaults. */

@@ -1,6 +1,6 @@
 /* siphash: SipHash-1-3 (Aumasson and Bernstein 2012), the keyed hash function of tables and
- * digests. The process has one key. siphash_seed sets it; elements added before are no longer
- * found. */
+ * digests. The process has one key, which siphash_seed sets. Tables must be empty then, because
+ * their elements would not be found afterwards. */
 #pragma once
 
 #include <stddef.h>
