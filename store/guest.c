@@ -1,4 +1,4 @@
-/* guest: see guest.h. A value from a file has never been in a keyspace, so it is armed here. */
+/* guest: see guest.h. A value from a file was not in a keyspace before, so guest_lend arms it. */
 #include "store/guest.h"
 
 #include "store/policy/policy_rows.h"

@@ -96,6 +96,6 @@ int64_t histogram_percentile(const struct histogram *histogram, double percent)
     unsigned bucket = 0;
     while (seen < wanted)
         seen += histogram->counts[++bucket];
-    /* No value is above max, so it is exact for the last bucket in use. */
+    /* For the last bucket in use, max is nearer than the bucket's end. */
     return seen == histogram->total ? histogram->max : bucket_begin(bucket + 1) - 1;
 }

@@ -232,8 +232,8 @@ static bool next_day(const struct cron *cron, int64_t *day)
         }
         int month = __builtin_ctz(months);
         if (month != date.month) date = (struct civil){ date.year, month, 1 };
-        /* Bit n of `weeks` is the n-th day after a Sunday, in six weeks of which the month is a
-         * part; bit n of the others is day n of the month. */
+        /* Bit n of `weeks` is the n-th day after a Sunday, in six weeks, which cover the month. Bit
+         * n of by_week, by_month and days is day n of the month. */
         int length = days_in_month(date.year, month);
         int64_t first = civil_to_days((struct civil){ date.year, month, 1 });
         uint64_t weeks = cron->weekdays * UINT64_C(0x810204081);

@@ -275,7 +275,7 @@ static bool is_about(const struct trail_whole *whole, unsigned db)
 }
 
 /* Returns the deadline that this record and later changes of the whole database leave, or
- * TRAIL_UNKNOWN if they do not tell it. */
+ * TRAIL_UNKNOWN if that is unclear. */
 static msec deadline_after(const struct trail *trail, const struct trail_record *last, unsigned db)
 {
     msec at = unpack_instant(last->when), deadline = unpack_instant(last->until);
