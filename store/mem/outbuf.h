@@ -84,7 +84,6 @@ void outbuf_consume(struct outbuf *out, size_t len);
 /* Copies all bytes to `to`, which must have room for out->len. */
 void outbuf_copy(const struct outbuf *out, char *to);
 
-/* Checks chain and counters; aborts if they disagree. */
 void outbuf_check(const struct outbuf *out);
 
 /* ---- inline: most replies are short, and the last chunk has room for them ---- */

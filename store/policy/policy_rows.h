@@ -63,7 +63,7 @@ void policy_set_key(struct policy *policy, const struct policy_part *part, struc
 bool policy_has(const struct policy *policy, enum policy_option option);
 /* Is this part of an option set in the policy? */
 bool policy_has_part(const struct policy *policy, const struct policy_row *row, unsigned part);
-void policy_clear(struct policy *policy, enum policy_option option); /* removes the option */
+void policy_clear(struct policy *policy, enum policy_option option);
 
 /* Returns the bytes of all its keys together. Unless `to` is NULL, copies the keys there, and lets
  * the policy borrow these copies. */
