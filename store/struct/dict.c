@@ -280,7 +280,6 @@ static void shrink(struct dict *dict)
             bucket_add(dict, low, bucket_get(high, i));
         bucket_clear(high, &dict->overflow_bytes); /* the next split expects zeros there */
         table_drop_last(dict);
-        /* Prefetch the buckets of the next merge. */
         prefetch(bucket_at(dict, dict->buckets - 1));
         prefetch(bucket_at(dict, (dict->buckets - 1) & (round_size(dict) - 1)));
         work += moved;

@@ -349,7 +349,6 @@ void ranked_drop(struct ranked *ranked)
 
 enum { DEPTH_MAX = 16 };
 
-/* The path from the root down to a leaf. */
 struct path {
     struct probe probe;
     unsigned length; /* inner nodes, the root first */
@@ -578,7 +577,6 @@ size_t ranked_relocate(struct ranked *ranked, size_t rank, struct relocation *re
     struct path path = { .length = 0 };
     size_t index = rank;
     if (rank >= ranked->count) return 0;
-    /* Descend to the rank, and relocate the nodes that begin with it. */
     if (rank == 0) ranked->root = relocation_block(relocation, ranked->root);
     struct ranked_node *node = ranked->root;
     while (node->height > 0) {
@@ -604,7 +602,6 @@ size_t ranked_relocate(struct ranked *ranked, size_t rank, struct relocation *re
     return next < ranked->count ? next : 0;
 }
 
-/* Removes the last member below a node, and frees nodes that become empty. */
 static struct ranked_member *take_last(struct ranked *ranked, struct ranked_node *node)
 {
     unsigned last = node->count - 1U;

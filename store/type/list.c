@@ -85,13 +85,11 @@ static void list_pack(char *at, uint32_t size, struct bytes element)
     list_length_write(at + size - 1, -1, len);
 }
 
-/* Returns the packed size of the element that begins at `offset`. */
 static uint32_t list_size_at(const struct list_node *node, uint32_t offset)
 {
     return list_packed_size(list_length_read(node->data + offset, 1));
 }
 
-/* Returns the packed size of the element that ends at `offset`. */
 static uint32_t list_size_before(const struct list_node *node, uint32_t offset)
 {
     return list_packed_size(list_length_read(node->data + offset - 1, -1));
@@ -293,7 +291,6 @@ static uint32_t remove_forward(struct list_node *node, uint64_t limit, struct by
     return gone;
 }
 
-/* As remove_forward, from the tail. */
 static uint32_t remove_backward(struct list_node *node, uint64_t limit, struct bytes element)
 {
     uint32_t gone = 0, to = node->end, from = node->end;
@@ -315,7 +312,6 @@ static uint32_t remove_backward(struct list_node *node, uint64_t limit, struct b
     return gone;
 }
 
-/* Merges the next node into this one, if both fit in one block. */
 static void merge_next(struct list *list, struct list_node *node)
 {
     if (node == NULL || node->next == NULL) return;

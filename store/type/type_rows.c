@@ -32,7 +32,6 @@
         noun##_check(object->noun);                                                                \
     }
 
-/* Fills a collection's row with the functions that COLLECTION defines. */
 #define COLLECTION_ROW(noun)                                                                       \
     .name = #noun, .new = any_##noun##_new, .free_some = any_##noun##_free_some,                   \
     .relocate = any_##noun##_relocate, .count = any_##noun##_count, .bytes = any_##noun##_bytes,   \

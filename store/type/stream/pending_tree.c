@@ -100,7 +100,6 @@ static struct pending_summary *summary_at(struct pending_tree *tree, const struc
     return &pending_branches(path->node[step - 1])[path->index[step - 1]].below;
 }
 
-/* Adds the record to the counts and summaries of all nodes on the leaf's path. */
 static void path_add(struct pending_tree *tree, const struct path *path, struct pending_leaf *leaf,
                      const struct pending_record *record)
 {
