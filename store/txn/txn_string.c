@@ -90,10 +90,10 @@ void txn_string_soften(struct txn *txn, struct entry *entry, msec at, enum event
 }
 
 /* Writes into the string in place and grows it. Returns false if memory runs out. */
-static bool overwrite(struct entry *entry, size_t offset, struct bytes data)
+static bool overwrite(struct object *object, size_t offset, struct bytes data)
 {
-    if (!string_overwrite(&entry->object, offset, data)) return false;
-    entry->object.raw = true;
+    if (!string_overwrite(object, offset, data)) return false;
+    object->raw = true;
     return true;
 }
 
@@ -104,7 +104,7 @@ static int64_t length(const struct entry *entry)
 
 int64_t txn_string_append(struct txn *txn, struct entry *entry, struct bytes tail)
 {
-    if (!overwrite(entry, object_text(&entry->object).len, tail)) return -1;
+    if (!overwrite(&entry->object, object_text(&entry->object).len, tail)) return -1;
     struct effect effect = { .kind = EFFECT_APPEND, .event = EVENT_APPEND, .a = tail };
     txn_record_each(txn, entry_key(entry), &effect);
     txn_note(txn, entry, POLICY_WRITTEN);
@@ -115,12 +115,13 @@ int64_t txn_string_append(struct txn *txn, struct entry *entry, struct bytes tai
 static int64_t write_at(struct txn *txn, struct bytes key, struct entry *entry,
                         struct effect *effect)
 {
-    bool is_new = entry == NULL;
-    if (is_new) entry = txn_key_add(txn, key, string_new(LIT("")));
-    if (!overwrite(entry, (size_t)effect->from, effect->a)) {
-        if (is_new) txn_key_drop(txn, entry, EVENT_DEL);
+    /* Add a missing key only once its string is written, because adding it leaves traces. */
+    struct object added = string_new(LIT(""));
+    if (!overwrite(entry != NULL ? &entry->object : &added, (size_t)effect->from, effect->a)) {
+        object_free(&added);
         return -1;
     }
+    if (entry == NULL) entry = txn_key_add(txn, key, added);
     txn_record(txn, entry, effect);
     return length(entry);
 }

@@ -2,8 +2,10 @@
 #include <stdio.h>
 
 #include "store/access.h"
+#include "store/base/siphash.h"
 #include "store/mem/mem.h"
 #include "store/sweep/expiry.h"
+#include "store/trail/trail.h"
 #include "tests/support/suite.h"
 #include "tests/support/world.h"
 
@@ -423,6 +425,36 @@ START_TEST(a_big_set_is_dropped_at_once_and_freed_in_slices)
 }
 END_TEST
 
+START_TEST(failed_write_of_a_missing_key_leaves_no_trace)
+{
+    begin();
+    static const struct policy policy = { .ttl = 100, .max_len = 1 };
+    struct trail_event found[TRAIL_FOUND_MAX];
+    msec since;
+    bool shared;
+    txn_policy_set(world_begin(&world), text("k"), &policy);
+    world_commit(&world);
+    world_forget(&world);
+    world.store->trail = trail_new(TRAIL_MIN_BYTES, world.now);
+
+    struct txn *txn = world_begin(&world);
+    mem_fail_try(1);
+    ck_assert_int_eq(txn_string_write(txn, text("k"), NULL, 100, text("v"), EVENT_SETRANGE), -1);
+    mem_fail_try(1);
+    ck_assert(!txn_string_grow(txn, text("k"), NULL, 100, false));
+    ck_assert_uint_eq(txn->changes, 0);
+    ck_assert_uint_eq(txn->note_count, 0);
+    world_commit(&world);
+
+    uint64_t hash = trail_hash(siphash("k", 1), 0);
+    ck_assert_str_eq(world_events(&world), "");
+    ck_assert_uint_eq(trail_find(world.store->trail, hash, 0, found, &since, &shared), 0);
+    ck_assert_uint_eq(policies_get(&world.store->policies, text("k"))->stats->set, 0);
+    ck_assert(!world_has(&world, "k"));
+    end();
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
@@ -449,6 +481,7 @@ Suite *test_suite(void)
         nothing_is_recorded_without_a_listener,
         expiry_is_in_deadline_order_across_databases_and_budgeted,
         a_big_set_is_dropped_at_once_and_freed_in_slices,
+        failed_write_of_a_missing_key_leaves_no_trace,
         NULL,
     };
     return suite_of("txn", tests);
