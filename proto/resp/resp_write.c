@@ -4,11 +4,13 @@
 #include <string.h>
 
 #include "proto/resp/resp_reply.h"
+#include "store/base/bytes.h"
 #include "store/base/number.h"
 #include "store/mem/mem.h"
 
 enum {
     HEADER_ROOM = 32, /* a type byte, an integer and two line ends */
+    SHORT = 64,       /* up to this size, resp_bulk copies a payload without a call */
     SMALL = 1024,     /* up to this size, reserve a payload together with its header and line end */
     ERROR_PIECE = 512,
     FORMAT_CHARS = 3, /* length of a verbatim string's format, by the protocol */
@@ -168,7 +170,9 @@ void resp_integer(struct resp_writer *w, int64_t value)
     outbuf_commit(w->out, (size_t)(p - start));
 }
 
-void resp_bulk(struct resp_writer *w, const void *data, size_t len)
+/* The general case of resp_bulk. Not inlined, so that resp_bulk calls nothing for a short text, and
+ * saves no registers. */
+__attribute__((noinline)) static void bulk_any(struct resp_writer *w, const void *data, size_t len)
 {
     if (w->sink != NULL) {
         put_text(w, REPLY_BULK, data, len);
@@ -186,6 +190,23 @@ void resp_bulk(struct resp_writer *w, const void *data, size_t len)
     append_header(w, '$', len);
     outbuf_append(w->out, data, len);
     outbuf_append(w->out, line_end, sizeof(line_end));
+}
+
+void resp_bulk(struct resp_writer *w, const void *data, size_t len)
+{
+    char *start = NULL;
+    bool is_short = len - 1 < SHORT && w->sink == NULL && !is_silent(w);
+    if (!is_short || (start = outbuf_tail(w->out, SHORT + HEADER_ROOM)) == NULL) {
+        bulk_any(w, data, len);
+        return;
+    }
+    char *p = start;
+    *p++ = '$';
+    if (len >= 10) *p++ = (char)('0' + len / 10);
+    *p++ = (char)('0' + len % 10);
+    p = put_line_end(p);
+    p = put_line_end(bytes_copy(p, bytes_of(data, len)));
+    outbuf_extend(w->out, (size_t)(p - start));
 }
 
 void resp_bulk_shared(struct resp_writer *w, const void *data, size_t len,
