@@ -358,32 +358,44 @@ NOINLINE static bool large_prev(struct zset_iter *iter, struct bytes *member, do
     return read_member(iter, ranked_iter_prev(&iter->in), member, score);
 }
 
-static bool read_record(struct zset_iter *iter, struct bytes *member, double *score)
+/* Not inlined, for the same reason. */
+NOINLINE static bool spell_any(struct zset_iter *iter, struct bytes stored, struct bytes *member)
+{
+    *member = zset_front_spell_any(&iter->front, stored, iter->text);
+    return true;
+}
+
+/* Reads the record at this rank, which exists. Returns true. */
+static inline bool read_record(struct zset_iter *iter, size_t rank, struct bytes *member,
+                               double *score)
 {
     const struct packed *packed = &iter->zset->packed;
     struct packed_record record;
-    if (iter->rank >= packed->count) return false;
-    packed_get(packed, iter->offsets[iter->rank], &record);
-    *member = zset_packed_member(packed, &iter->front, record.member, iter->text);
-    if (score != NULL) *score = zset_packed_score(&record, iter->front.base);
+    packed_get(packed, iter->offsets[rank], &record);
     iter->at = record.at;
+    if (score != NULL) *score = zset_packed_score(&record, iter->front.base);
+    struct bytes stored = record.member;
+    if (!packed->has_front)
+        *member = stored;
+    else if (zset_front_is_short(&iter->front, stored, packed->data + packed->len))
+        *member = zset_front_spell_short(&iter->front, stored, iter->text);
+    else
+        return spell_any(iter, stored, member);
     return true;
 }
 
 bool zset_iter_next(struct zset_iter *iter, struct bytes *member, double *score)
 {
     if (iter->zset->is_large) return large_next(iter, member, score);
-    if (!read_record(iter, member, score)) return false;
-    iter->rank++;
-    return true;
+    if (iter->rank >= iter->zset->packed.count) return false;
+    return read_record(iter, iter->rank++, member, score);
 }
 
 bool zset_iter_prev(struct zset_iter *iter, struct bytes *member, double *score)
 {
     if (iter->zset->is_large) return large_prev(iter, member, score);
-    if (!read_record(iter, member, score)) return false;
-    iter->rank--; /* after 0 the rank stays past the end */
-    return true;
+    if (iter->rank >= iter->zset->packed.count) return false;
+    return read_record(iter, iter->rank--, member, score); /* after 0 the rank is past the end */
 }
 
 struct bytes zset_iter_keep(const struct zset_iter *iter, struct bytes member, struct outbuf *texts)

@@ -81,22 +81,32 @@ static inline void zset_front_spell_eight(char *to, const char *from, enum zset_
     memcpy(to, &wide, sizeof(wide));
 }
 
-/* The general case of zset_front_spell, which does only the frequent cases inline. */
-struct bytes zset_front_spell_any(const struct zset_front *front, struct bytes stored,
-                                  char text[ZSET_TEXT_SIZE]);
-/* Spells the member of a stored form and returns it. Always writes the member to `text`, so that a
- * caller may change the records while it uses the member. May read past `stored`, up to `end`,
- * which the caller knows to be readable. */
-static inline struct bytes zset_front_spell(const struct zset_front *front, struct bytes stored,
-                                            const char *end, char text[ZSET_TEXT_SIZE])
+/* Is this a frequent form, which zset_front_spell_short can spell? It may read past `stored`, up to
+ * `end`, which the caller knows to be readable. */
+static inline bool zset_front_is_short(const struct zset_front *front, struct bytes stored,
+                                       const char *end)
 {
-    bool is_short = stored.len - 1 < ZSET_SPELLED && stored.data + ZSET_SPELLED <= end;
-    if (!is_short || front->letters == ZSET_TEXT || front->prefix.len > ZSET_SPELLED)
-        return zset_front_spell_any(front, stored, text);
+    return stored.len - 1 < ZSET_SPELLED && stored.data + ZSET_SPELLED <= end &&
+           front->letters != ZSET_TEXT && front->prefix.len <= ZSET_SPELLED;
+}
+static inline struct bytes zset_front_spell_short(const struct zset_front *front,
+                                                  struct bytes stored, char text[ZSET_TEXT_SIZE])
+{
     /* Copies eight bytes whatever the length of the prefix. The bytes after it are other bytes of
      * the front, and the digits overwrite them. */
     if (front->prefix.len > 0) memcpy(text, front->prefix.data, ZSET_SPELLED);
     zset_front_spell_eight(text + front->prefix.len, stored.data, front->letters);
     bool is_padded = front->letters == ZSET_DECIMAL && (stored.data[stored.len - 1] & 0xf) == 0;
     return bytes_of(text, front->prefix.len + 2 * stored.len - is_padded);
+}
+
+/* Spells the member of a stored form and returns it. Writes the member to `text` in any case, so
+ * that a caller may change the records while it uses the member. */
+struct bytes zset_front_spell_any(const struct zset_front *front, struct bytes stored,
+                                  char text[ZSET_TEXT_SIZE]);
+static inline struct bytes zset_front_spell(const struct zset_front *front, struct bytes stored,
+                                            const char *end, char text[ZSET_TEXT_SIZE])
+{
+    return zset_front_is_short(front, stored, end) ? zset_front_spell_short(front, stored, text)
+                                                   : zset_front_spell_any(front, stored, text);
 }
