@@ -319,7 +319,12 @@ static inline void replace(struct trail *trail, struct trail_record *last,
     else if (what_of(last) == TRAIL_SET &&
              (last->when <= trail->changed_when || !is_same_setter(trail, last, record)))
         push_weak(trail, last);
-    *last = *record;
+    /* By fields, which are in registers: a copy of the struct would wait for their way to memory.
+     */
+    last->hash = record->hash;
+    last->when = record->when;
+    last->until = record->until;
+    last->rest = record->rest;
 }
 
 void trail_set(struct trail *trail, uint64_t hash, unsigned db, const struct trail_event *event)
