@@ -9,7 +9,7 @@
 
 enum { LARGE_TABLE = 4096 }; /* elements; smaller tables are usually in the CPU cache */
 
-void lookahead(struct prefetch *all, unsigned count)
+void lookahead(const struct trail *trail, struct prefetch *all, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
         struct prefetch *one = &all[i];
@@ -31,7 +31,9 @@ void lookahead(struct prefetch *all, unsigned count)
     for (unsigned i = 0; i < count; i++) {
         if (all[i].entry == NULL) continue;
         keyspace_hint_value(all[i].entry);
-        if (all[i].writes) keyspace_hint_deadline(all[i].ks, all[i].entry);
+        if (!all[i].writes || !deadline_armed(&all[i].entry->deadline)) continue;
+        keyspace_hint_deadline(all[i].ks, all[i].entry);
+        if (trail != NULL) trail_hint(trail, trail_hash(all[i].hash, all[i].ks->db));
     }
 
     /* Members of large collections. */

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "store/keyspace.h"
+#include "store/trail/trail.h"
 
 enum { PREFETCHES_MAX = 32 };
 
@@ -24,8 +25,9 @@ struct prefetch {
 };
 
 /* Prefetches for all requests (at most PREFETCHES_MAX) step by step, so that their cache misses
- * overlap. For a single request only the bucket of its key is prefetched. */
-void lookahead(struct prefetch *all, unsigned count);
+ * overlap. For a single request only the bucket of its key is prefetched. `trail` records the
+ * changes of deadlines; NULL if nothing does. */
+void lookahead(const struct trail *trail, struct prefetch *all, unsigned count);
 
 /* Lets the prefetched request that runs next reuse its hashes, until lookahead_forget, which must
  * follow the request. They are kept in a global, for the reason in siphash.h. */

@@ -552,7 +552,7 @@ void all_requests_run(struct all_requests *all)
             prefetch->count = likely ? 1 : request->argc - key;
             prefetch->writes = row->flags & WRITE;
         }
-        lookahead(window->prefetches, window->count);
+        lookahead(all->w.engine->store->trail, window->prefetches, window->count);
 
         run_window(all);
         while ((requests = TAILQ_FIRST(arrived)) != NULL &&

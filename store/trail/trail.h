@@ -40,6 +40,7 @@
 
 #include "store/base/bytes.h"
 #include "store/base/instant.h"
+#include "store/base/prefetch.h"
 
 enum {
     TRAIL_RING = 8,                                  /* records of a ring */
@@ -179,6 +180,12 @@ uint16_t trail_add_author(struct trail *trail, uint16_t *owner, uint64_t id, str
 void trail_leave(struct trail *trail, uint16_t *owner);
 /* Returns the author of an event, or NULL if the trail does not know it. */
 const struct trail_author *trail_author(const struct trail *trail, const struct trail_event *event);
+
+/* Prefetches what the next trail_set of this name reads and writes. */
+static inline void trail_hint(const struct trail *trail, uint64_t hash)
+{
+    prefetch((const char *)trail->last + (hash & trail->last_mask));
+}
 
 /* Records that a deadline was set. If event->before is TRAIL_UNKNOWN, looks it up in the trail.
  * O(1) */

@@ -86,7 +86,7 @@ static void look_ahead(struct replay *replay, const struct parsed *window, unsig
             .next_hash = one->is_hashed[1] ? &one->hashes[1] : NULL,
         };
     }
-    lookahead(replay->prefetches, count);
+    lookahead(NULL, replay->prefetches, count);
 }
 
 /* Applies an effect, number `place` of those that were prefetched. */

@@ -33,7 +33,7 @@ START_TEST(requests_without_a_key_are_skipped)
         { .ks = store_database(store, 0), .args = &args[0], .count = 1 },
         { .ks = store_database(store, 0), .args = &args[1], .count = 1 },
     };
-    lookahead(all, 3);
+    lookahead(NULL, all, 3);
     ck_assert(!all[0].hashed && all[0].entry == NULL);
     ck_assert(all[1].hashed && all[1].entry != NULL);
     ck_assert(all[2].hashed);
@@ -46,7 +46,7 @@ START_TEST(an_empty_database_is_skipped)
     begin(0);
     struct bytes key = LIT("k1");
     struct prefetch one = { .ks = store_database(store, 0), .args = &key, .count = 1 };
-    lookahead(&one, 1);
+    lookahead(NULL, &one, 1);
     ck_assert(!one.hashed);
     store_free(store);
 }
@@ -73,7 +73,7 @@ START_TEST(an_id_of_a_large_dehydrator_is_hashed)
         { .ks = store_database(store, 0), .args = ack, .count = 2 },
         { .ks = store_database(store, 0), .args = push, .count = 3 },
     };
-    lookahead(all, 2);
+    lookahead(NULL, all, 2);
     ck_assert(all[0].member_hashed && all[0].table != NULL);
     ck_assert(all[1].hashed && !all[1].member_hashed);
     store_free(store);
