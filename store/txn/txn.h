@@ -89,6 +89,7 @@ struct txn {
     /* The next calls come from one command of a master: record each event once per key. */
     bool one_command;
     bool has_begun_call; /* txn_call was called */
+    bool may_write;      /* a command that may write has run, for the listener */
     bool writes_log;     /* entries of expiry_log.h are written: the policies of logs apply */
     bool no_touch;       /* reads do not change the access time (CLIENT NO-TOUCH) */
     /* Expired keys are hidden, not removed (CLIENT PAUSE, replicas); for reads only. */

@@ -3,6 +3,7 @@
 and the daemon executes requests in the middle of it."""
 import contextlib
 import os
+import select
 import shutil
 import signal
 
@@ -31,6 +32,11 @@ def amid(number):
         assert wait_for(lambda: daemon.plan.acted == 1), f"a rewrite has less than {number} calls"
         equal(raw.call("SET", "amid", number), OK)
         yield daemon, raw
+
+
+def arrived(raw):
+    """Has a part of a reply arrived?"""
+    return select.select([raw.socket], [], [], 0)[0] or raw.pending
 
 
 def rests(daemon):
@@ -305,6 +311,37 @@ def shutdown_after_a_full_copy_amid_a_sweep_keeps_the_copy():
         daemon.again()
         equal(daemon.call("GET", "copied"), b"$1\r\nv\r\n")
         check_listed(daemon)
+
+
+@test
+def write_that_changes_nothing_waits_for_the_change_it_relies_on():
+    writes = (("SADD", "s", "m"), ("SETNX", "k", "v"), ("POLICY", "SET", "p:*", "TTL", "5"),
+              ("EVAL", "return redis.call('sadd', 's', 'm')", "0"), ("REDE.PUSHAT", "d", "99999999999999", "e", "p"))
+    for write in writes:
+        with (Kept(fsync="always", fault=True) as daemon, daemon.raw() as raw, daemon.raw() as other,
+              daemon.raw() as reader):
+            name = b" cmd=" + (b"policy|set" if write[0] == "POLICY" else write[0].lower().encode())
+            with held(daemon, 1) as begun:
+                raw.send(encode(*write))
+                assert begun(), write
+                other.send(encode(*write))
+                assert wait_for(lambda: reader.call("CLIENT", "LIST").count(name) == 2), write
+                equal(reader.call("EXISTS", "s", "k", "d"), b":%d\r\n" % (write[0] != "POLICY"))
+                assert not happens(lambda: arrived(other), 0.1), (write, other.pending)
+            first, second = raw.reply(), other.reply()
+            assert (first == second) == (write[0] == "POLICY"), (write, first, second)
+
+
+@test
+def waitaof_after_a_read_waits_for_what_was_read():
+    with Kept(fsync="everysec", fault=True) as daemon, daemon.raw() as raw, daemon.raw() as other:
+        with held(daemon, 1) as begun:
+            equal(raw.call("SET", "k", "v"), OK)
+            assert begun()
+            equal(other.call("GET", "k"), b"$1\r\nv\r\n")
+            other.send(encode("WAITAOF", 1, 0, 0))
+            assert not happens(lambda: arrived(other), 0.1), other.pending
+        equal(other.reply(), b"*2\r\n:1\r\n:0\r\n")
 
 
 @test

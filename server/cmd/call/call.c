@@ -78,8 +78,9 @@ void call_run(struct call *call)
     txn->no_touch = session != NULL && session->no_touch;
     if (session != NULL)
         txn->by = (uint32_t)session->author << 16 | call->command.stats->id | call->by_script;
-    if (call->command.row->flags & NAMES_MEMBERS)
-        txn_names_members(txn, call->argv + 1, (size_t)call->argc - 1);
+    unsigned flags = call->command.row->flags;
+    txn->may_write |= (flags & WRITE) != 0;
+    if (flags & NAMES_MEMBERS) txn_names_members(txn, call->argv + 1, (size_t)call->argc - 1);
     if (lacks_room(call))
         fail(call, ERR_OOM);
     else

@@ -45,7 +45,7 @@ struct session {
     struct subscriber *subscriber;  /* NULL without subscriptions */
     struct tracker *tracker;        /* NULL while CLIENT TRACKING is off */
     struct replica *replica;        /* NULL if it is no replica */
-    uint64_t streamed_at;  /* for WAIT: offset of the replication stream after its last change */
+    uint64_t streamed_at;  /* for WAIT: offset of the replication stream after its last command */
     uint64_t durable_at;   /* replies are held until the journal is safe up to this position */
     struct outbuf *pushes; /* collects pushes while EXEC replies, else NULL: see session_push_out */
     uint16_t author;       /* the session's number in the trail; 0 before its first record */

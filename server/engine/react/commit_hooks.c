@@ -39,11 +39,17 @@ static void take_effect(void *ctx, const struct txn *txn, const struct effect *e
 static inline void commit_to_journal(struct commit_hooks *hooks, const struct txn *txn)
 {
     struct session *caller = txn->caller;
-    if (txn->changes == 0) return;
-    hooks->changed = true;
     /* The call may have turned the journal off. */
-    if (hooks->keeps && persist_listens(hooks->persist))
-        persist_commit(hooks->persist, caller != NULL ? &caller->durable_at : NULL);
+    bool keeps = hooks->keeps && persist_listens(hooks->persist);
+    if (txn->changes == 0) {
+        /* A write that found nothing to change relies on earlier changes: its reply says that they
+         * are safe. */
+        if (keeps && txn->may_write && caller != NULL)
+            caller->durable_at = persist_position(hooks->persist);
+        return;
+    }
+    hooks->changed = true;
+    if (keeps) persist_commit(hooks->persist, caller != NULL ? &caller->durable_at : NULL);
 }
 
 /* Not inlined, for the same reason as pass_on. */
@@ -53,8 +59,8 @@ __attribute__((noinline)) static void commit_to_all(struct commit_hooks *hooks,
     struct session *caller = txn->caller;
     /* The stream comes before the journal, because the journal's record contains the stream's
      * position after this transaction. */
-    if (hooks->feed != NULL && feed_pending(hooks->feed)) {
-        feed_commit(hooks->feed);
+    if (hooks->feed != NULL) {
+        if (feed_pending(hooks->feed)) feed_commit(hooks->feed);
         if (caller != NULL) caller->streamed_at = feed_offset(hooks->feed);
     }
     commit_to_journal(hooks, txn);

@@ -1,5 +1,6 @@
 #!/usr/bin/python3 -B
 """WAIT and WAITAOF; transactions are never seen half on a replica."""
+import re
 import sys
 import time
 from contextlib import ExitStack
@@ -82,6 +83,32 @@ def wait_does_not_count_clients_that_acknowledge_nothing():
                 heard.append((raw.call("WAIT", 1, 20), [offset for *_, offset in role(server)[2]]))
     equal(heard[:3], heard[3:])
     equal([waited for waited, _ in heard[:3]], [b":0\r\n"] * 3)
+
+
+@beside_redis
+def wait_counts_replicas_that_have_all_changes_before_the_last_command():
+    heard = []
+    for how in ({}, {"binary": oracle()}):
+        with Daemon("--repl-diskless-sync-delay", "0", tcp=True, **how) as server, \
+                server.raw() as peer, server.raw() as writer:
+            peer.send(b"PSYNC ? -1\r\n")
+            assert wait_for(lambda: b"state=online" in writer.call("INFO", "replication")), server.log()
+
+            def acknowledge():
+                info = writer.call("INFO", "replication")
+                offset = re.search(rb"master_repl_offset:(\d+)", info)[1]
+                peer.send(encode("REPLCONF", "ACK", offset))
+                assert wait_for(lambda: b"offset=" + offset in writer.call("INFO", "replication"))
+            acknowledge()
+            equal(writer.call("SET", "k", "v"), b"+OK\r\n")
+            for words in (("GET", "k"), ("SETNX", "k", "w"), ("PING",)):
+                with server.raw() as other:
+                    other.call(*words)
+                    heard.append(other.call("WAIT", 1, 20))
+            acknowledge()
+            heard.append(writer.call("WAIT", 1, 20))
+    equal(heard[:4], [b":0\r\n"] * 3 + [b":1\r\n"])
+    equal(heard[4:], heard[:4])
 
 
 @own
