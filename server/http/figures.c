@@ -169,44 +169,42 @@ void figures_read(struct figures *figures, const struct admin_parts *context,
  * (https://prometheus.io/docs/practices/naming/). doc/metrics.md lists the same rows, and a test
  * compares the two lists. */
 
-#define FIGURE(member, metric, kind, always, text)                                                 \
+/* Members before busy are those that are shown even while data is being loaded. */
+#define FIGURE(member, metric, kind, text)                                                         \
     {                                                                                              \
-        .name = "expired_" metric, .type = (kind), .while_loading = (always),                      \
-        .offset = offsetof(struct figures, member), .help = (text)                                 \
+        .name = "expired_" metric, .type = (kind), .offset = offsetof(struct figures, member),     \
+        .while_loading = offsetof(struct figures, member) < offsetof(struct figures, busy),        \
+        .help = (text)                                                                             \
     }
-#define GAUGE(member, metric, text)   FIGURE(member, metric, PROM_GAUGE, false, text)
-#define COUNTER(member, metric, text) FIGURE(member, metric "_total", PROM_COUNTER, false, text)
-/* The same, but shown even while data is being loaded. */
-#define ALWAYS_GAUGE(member, metric, text) FIGURE(member, metric, PROM_GAUGE, true, text)
-#define ALWAYS_COUNTER(member, metric, text)                                                       \
-    FIGURE(member, metric "_total", PROM_COUNTER, true, text)
+#define GAUGE(member, metric, text)   FIGURE(member, metric, PROM_GAUGE, text)
+#define COUNTER(member, metric, text) FIGURE(member, metric "_total", PROM_COUNTER, text)
 
 static const struct figure rows[] = {
-    ALWAYS_GAUGE(loading, "loading", "1 while data is being loaded."),
-    ALWAYS_GAUGE(loading_bytes, "loading_read_bytes", "Bytes loaded so far, while loading."),
-    ALWAYS_GAUGE(loading_bytes_total, "loading_size_bytes", "Bytes to load, while loading."),
-    ALWAYS_GAUGE(loading_left, "loading_left_seconds", "Estimated time until all data is loaded."),
-    ALWAYS_GAUGE(uptime, "uptime_seconds", "Time since the start."),
-    ALWAYS_COUNTER(cpu_user, "cpu_user_seconds", "CPU time used in user mode."),
-    ALWAYS_COUNTER(cpu_system, "cpu_system_seconds", "CPU time used in system mode."),
-    ALWAYS_GAUGE(memory, "memory_used_bytes", "Memory in use (used_memory)."),
-    ALWAYS_GAUGE(memory_peak, "memory_peak_bytes", "Peak memory use."),
-    ALWAYS_GAUGE(memory_resident, "memory_resident_bytes", "Resident memory of the process."),
-    ALWAYS_GAUGE(memory_limit, "memory_limit_bytes", "maxmemory; 0 means no limit."),
-    ALWAYS_GAUGE(memory_pool_unused, "memory_pool_unused_bytes",
-                 "Memory that the allocator's pools hold but do not use."),
-    ALWAYS_GAUGE(clients, "clients", "Connected clients."),
-    ALWAYS_GAUGE(clients_limit, "clients_limit", "maxclients."),
-    ALWAYS_COUNTER(connections, "connections", "Connections accepted."),
-    ALWAYS_COUNTER(connections_rejected, "connections_rejected", "Connections refused."),
-    ALWAYS_COUNTER(commands, "commands", "Commands processed."),
-    ALWAYS_COUNTER(error_replies, "error_replies", "Error replies sent."),
-    ALWAYS_COUNTER(bytes_in, "network_received_bytes", "Bytes received from clients."),
-    ALWAYS_COUNTER(bytes_out, "network_sent_bytes", "Bytes sent to clients."),
-    ALWAYS_GAUGE(slowlog, "slowlog_entries", "Entries of the slow log."),
-    ALWAYS_COUNTER(http_requests, "http_requests", "Requests to the metrics port."),
-    ALWAYS_COUNTER(http_failed_logins, "http_failed_logins",
-                   "Requests to the metrics port with a wrong user or password."),
+    GAUGE(loading, "loading", "1 while data is being loaded."),
+    GAUGE(loading_bytes, "loading_read_bytes", "Bytes loaded so far, while loading."),
+    GAUGE(loading_bytes_total, "loading_size_bytes", "Bytes to load, while loading."),
+    GAUGE(loading_left, "loading_left_seconds", "Estimated time until all data is loaded."),
+    GAUGE(uptime, "uptime_seconds", "Time since the start."),
+    COUNTER(cpu_user, "cpu_user_seconds", "CPU time used in user mode."),
+    COUNTER(cpu_system, "cpu_system_seconds", "CPU time used in system mode."),
+    GAUGE(memory, "memory_used_bytes", "Memory in use (used_memory)."),
+    GAUGE(memory_peak, "memory_peak_bytes", "Peak memory use."),
+    GAUGE(memory_resident, "memory_resident_bytes", "Resident memory of the process."),
+    GAUGE(memory_limit, "memory_limit_bytes", "maxmemory; 0 means no limit."),
+    GAUGE(memory_pool_unused, "memory_pool_unused_bytes",
+          "Memory that the allocator's pools hold but do not use."),
+    GAUGE(clients, "clients", "Connected clients."),
+    GAUGE(clients_limit, "clients_limit", "maxclients."),
+    COUNTER(connections, "connections", "Connections accepted."),
+    COUNTER(connections_rejected, "connections_rejected", "Connections refused."),
+    COUNTER(commands, "commands", "Commands processed."),
+    COUNTER(error_replies, "error_replies", "Error replies sent."),
+    COUNTER(bytes_in, "network_received_bytes", "Bytes received from clients."),
+    COUNTER(bytes_out, "network_sent_bytes", "Bytes sent to clients."),
+    GAUGE(slowlog, "slowlog_entries", "Entries of the slow log."),
+    COUNTER(http_requests, "http_requests", "Requests to the metrics port."),
+    COUNTER(http_failed_logins, "http_failed_logins",
+            "Requests to the metrics port with a wrong user or password."),
     GAUGE(busy, "busy", "1 while a script has been running for longer than busy-reply-threshold."),
     GAUGE(clients_blocked, "clients_blocked",
           "Clients that wait for data, the end of a pause, or expiry."),

@@ -7,16 +7,16 @@
 
 /* Spans are in seconds, sizes in bytes, instants in Unix time; a bool is 0 or 1. */
 struct figures {
-    /* valid even while data is being loaded */
+    /* Valid even while data is being loaded, and shown then. */
     double uptime, cpu_user, cpu_system;
     double loading, loading_bytes, loading_bytes_total, loading_left;
-    double memory, memory_peak, memory_resident, memory_limit, memory_pool_unused, memory_scripts;
+    double memory, memory_peak, memory_resident, memory_limit, memory_pool_unused;
     double clients, clients_limit, connections, connections_rejected;
     double commands, error_replies, bytes_in, bytes_out;
     double commands_rate, bytes_in_rate, bytes_out_rate; /* of the last second */
     double slowlog;
     double http_requests, http_failed_logins;
-    /* 0 while data is being loaded, as is memory_scripts */
+    /* 0 while data is being loaded, and not shown then. */
     double busy, clients_blocked, clients_tracking, tracking_keys;
     double hits, misses, expired_keys, expired_members, evicted_keys;
     double expiration_misses, deletion_misses, eviction_misses;
@@ -29,7 +29,7 @@ struct figures {
     double rewriting, rewrites, rewrites_failed;
     double keeps; /* 1 if data survives a restart, by a journal or save points */
     double saving, saves, saves_failed, last_save, changes, forks, fork;
-    double scripts, functions, libraries, channels, patterns;
+    double memory_scripts, scripts, functions, libraries, channels, patterns;
     double replica, link_up, replicas, replicas_online, lag_bytes, stream_offset, backlog_bytes;
     double repl_bytes_in, repl_bytes_out, full_syncs, partial_syncs, refused_syncs, full_copies;
 };
