@@ -85,7 +85,7 @@ static void write_build(struct report *report)
                                        : "real"),
         TEXT("monotonic_clock", "POSIX clock_gettime"),
         TEXT("multiplexing_api", loop_backend(report->context->loop)),
-        TEXT("atomicvar_api", "none"),
+        TEXT("atomicvar_api", "c11-builtin"),
         TEXT("gcc_version", gcc),
     };
     REPORT_ROWS(report, rows);

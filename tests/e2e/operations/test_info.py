@@ -75,6 +75,17 @@ def every_field_of_redis_is_in_its_section():
 
 
 @beside_redis
+def values_that_describe_the_build_are_those_of_redis():
+    here, there = on_both()
+    with here, there, here.raw() as our, there.raw() as their:
+        ours, theirs = (sections_of(raw, "server")["Server"] for raw in (our, their))
+        for field in ("redis_version", "redis_git_sha1", "redis_git_dirty", "redis_mode", "os", "arch_bits",
+                      "monotonic_clock", "multiplexing_api", "atomicvar_api", "process_supervised",
+                      "hz", "configured_hz", "io_threads_active"):
+            equal(ours[field], theirs[field], field)
+
+
+@beside_redis
 def sections_are_chosen_as_in_redis():
     here, there = on_both()
     with here, there, here.raw() as our, there.raw() as their:
