@@ -119,7 +119,8 @@ static void append_if_matching(void *ctx, const struct client_info *info)
     if (client_filter_matches(&selection->filter, info)) append_client_line(selection->text, info);
 }
 
-/* CLIENT LIST. After ids, Redis 7.0 expects another id; here an option may follow, too. */
+/* DIFFERS: after ids, Redis 7.0 expects another id, and after a type the end of the call. Here
+ * other options may follow, as in Valkey 9. (doc/differs.md) */
 void cmd_client_list(struct call *call)
 {
     struct selection selection = { .text = NULL };
