@@ -11,7 +11,7 @@ bool sample_read_count(struct call *call, int i, int64_t *count);
 enum { SAMPLE_DRAWS_MAX = 1 << 24 };
 
 /* Replies with `count` distinct elements, each combination equally likely, or with all if there are
- * fewer. A negative count asks for -count independent draws, at most SAMPLE_DRAWS_MAX. with_values,
- * for hashes, replies with pairs of name and value. The object must not be empty. Expected
- * O(|count|). */
+ * fewer. A negative count asks for -count independent draws; the caller refuses more than
+ * SAMPLE_DRAWS_MAX. with_values, for hashes, replies with pairs of name and value. The object must
+ * not be empty. Expected O(|count|). */
 void sample_reply(struct call *call, const struct object *object, int64_t count, bool with_values);

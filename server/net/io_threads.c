@@ -118,8 +118,8 @@ void io_threads_turn(struct io_threads *threads)
     if (any) loop_timer_set(threads->timer, 0);
 }
 
-/* Reserves an order, waiting while the ring is full. This can't deadlock: the thread never waits
- * for the main thread, so it continues to take orders and the ring empties. */
+/* Reserves an order, waiting while the ring is full. This can't deadlock: the thread takes orders
+ * even while its ring of news is full, so the ring of orders empties. */
 static struct io_order *wait_for_order(struct side *side, size_t len)
 {
     struct io_order *order;

@@ -105,8 +105,8 @@ struct call {
 void call_run(struct call *call);
 
 /* Is there memory for this many bytes twice, for a copy and for its record in the journal? Always
- * true below 1 MiB, which the memory reserve covers. For rows with COPIES, call_run asks this about
- * the values at all keys of the call. */
+ * true below 1 MiB, which the memory reserve covers. call_run asks this about the arguments of rows
+ * with GROWS, and about the values at all keys of rows with COPIES. */
 bool call_has_room(size_t bytes);
 
 /* Returns the flags that the gates must check before the call runs: those of its row, or, for a
@@ -123,7 +123,7 @@ static inline int call_variant(const struct call *call)
     return call->command.row->variant;
 }
 
-/* Does `test` return true for any of the call's keys? */
+/* Does `test` return true for any of the call's keys? False if its arguments are invalid. */
 bool call_any_key(const struct call *call,
                   bool (*test)(void *ctx, const struct call *call, struct bytes key), void *ctx);
 

@@ -1,5 +1,6 @@
-/* category: the ACL categories of a command ("read", "sortedset" ...), derived from the flags, the
- * group and the `acl` of its row. COMMAND and the ACL share this list, so they can't disagree. */
+/* category: the ACL categories of a command ("read", "sortedset" ...), derived from the flags,
+ * group, `acl`, `origin` and `since` of its row. COMMAND and the ACL share this list, so they can't
+ * disagree. */
 #pragma once
 
 #include "server/cmd/call/command.h"

@@ -243,6 +243,7 @@ struct commands;
 
 struct commands *commands_new(void);
 void commands_free(struct commands *commands);
+/* Adds the rows of a group, whose names must be new. Not after a command has been disabled. */
 void commands_add(struct commands *commands, const struct command_group *group, void *context);
 
 struct command_ref {

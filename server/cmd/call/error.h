@@ -501,7 +501,8 @@ static inline bool fail_named(struct call *call, enum error error)
     return false;
 }
 /* Replies with the error, whose text is the format for the other arguments. These may contain any
- * bytes from clients: control bytes are replaced when the reply is written. */
+ * bytes from clients: control bytes are replaced when the reply is written. Cuts the line to 2047
+ * bytes. */
 bool failf(struct call *call, enum error error, ...);
 /* Replies with a line that comes from elsewhere, such as a script; its first word is the error's
  * code. `counted`: the statistics already include this error, so it is not counted again. */

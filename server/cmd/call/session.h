@@ -83,7 +83,8 @@ void session_notify(struct session *session);
 /* Puts a new session over TLS into SHAKING: its client is unknown until the handshake ends. */
 void session_begin_handshake(struct session *session);
 void session_end_handshake(struct session *session); /* no effect if there is none */
-/* Runs no further request and closes the connection once the replies are sent. Ends a wait. */
+/* Runs no further request and closes the connection once the replies are sent. Ends a wait. Not for
+ * a session in its handshake. */
 void session_close(struct session *session);
 /* Closes the connection at the end of the turn without sending further replies. Ends a wait. */
 void session_end(struct session *session);

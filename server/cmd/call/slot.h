@@ -11,6 +11,6 @@ enum { SLOTS = 16384, SLOT_NONE = -1 };
 int slot_of(struct bytes key);
 
 /* Are all keys of the call in one slot, which must be *slot unless that is SLOT_NONE? If so, stores
- * the slot in *slot, which stays unchanged if the call has no keys. A prefix of keys must contain a
- * tag in braces, because otherwise its keys are in many slots. */
+ * the slot in *slot, which stays unchanged if the call has no keys; otherwise *slot is undefined. A
+ * prefix of keys must contain a tag in braces, because without it the keys are in many slots. */
 bool slot_is_one(const struct call *call, int *slot);

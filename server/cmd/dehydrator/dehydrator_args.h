@@ -14,7 +14,8 @@ bool arg_from_now(struct call *call, int i, const char *name, msec *at);
 bool arg_lease(struct call *call, int i, msec *at);
 /* Parses the prefix of keys at argument i. *prefix leaves out the '*' with which it must end. */
 bool arg_prefix(struct call *call, int i, struct bytes *prefix);
-/* Parses a Unix time in milliseconds at which an element falls due; it may be in the past. */
+/* Parses a Unix time in milliseconds, 0 or more, at which an element falls due; it may be in the
+ * past. */
 bool arg_instant(struct call *call, int i, msec *at);
 
 /* Finds the schedule that `text` describes in this zone, and sets *at to its first instant after

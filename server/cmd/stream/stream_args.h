@@ -61,6 +61,7 @@ enum { STREAM_ID_CHARS = 41 };
 
 size_t stream_id_print(char *to, struct stream_id id); /* room for STREAM_ID_CHARS */
 void reply_stream_id(struct resp_writer *out, struct stream_id id);
+/* Both move the entry's cursor behind its last field, so they can be called once for an entry. */
 void reply_fields(struct resp_writer *out, struct stream_entry *entry);       /* [name value ...] */
 void reply_stream_entry(struct resp_writer *out, struct stream_entry *entry); /* [id, fields] */
 /* Finds the entry with this ID. Returns false if there is none, and sends nothing. */

@@ -12,15 +12,17 @@ struct delivery {
     bool with_counts; /* show for how long each entry was idle, and how often delivered */
 };
 
-/* Replies with the `count` entries after `after`, and makes them pending unless no_ack is set. The
- * entries must exist, and must have been taken out of the budget. */
+/* Writes the `count` entries after `after`, without the head of their array, makes them pending
+ * unless no_ack is set, and moves the group's position behind them. The entries must exist, and
+ * must have been taken out of the budget. */
 void deliver_new(struct call *call, const struct delivery *delivery, struct stream_id after,
                  size_t count);
 /* Takes up to `count` of the consumer's pending entries after `after` out of the budget. Returns
  * how many the budget allowed. */
 size_t take_history(const struct delivery *delivery, struct stream_id after, size_t count);
-/* Replies with the entries that take_history counted, and counts another delivery of each. An entry
- * that no longer exists is shown as its ID and a null array. */
+/* Writes the entries that take_history counted, without the head of their array, and counts another
+ * delivery of each. An entry that no longer exists is written as its ID and a null array, and its
+ * delivery is not counted. */
 void deliver_history(struct call *call, const struct delivery *delivery, struct stream_id after,
                      size_t count);
 

@@ -501,8 +501,8 @@ static bool apply_parsed(struct reading *in, const struct parsed_batch *batch, u
 }
 
 /* Applies the records that a thread reads ahead, up to the end of the file or to a record that the
- * thread leaves to replay_record: a record that is too large, bad, or of a later time than wanted.
- * Returns false if reading has stopped. */
+ * thread leaves to replay_record: one that is too large, bad, unreadable, or made after `until`.
+ * Applies none if no thread can be started. Returns false if reading has stopped. */
 static bool replay_ahead(struct reading *in)
 {
     struct replay *replay = in->replay;

@@ -52,7 +52,7 @@ struct import {
     bool torn;                /* the last command or transaction of an AOF is incomplete */
     uint64_t good, torn_size; /* of an AOF: bytes imported, and bytes of an incomplete end */
     uint64_t refused_at;      /* the offset after the first key that is not skipped */
-    char why[IMPORT_WHY];     /* the error, with its offset */
+    char why[IMPORT_WHY];     /* the error, with its offset if it has one */
 };
 
 /* Reads 1 to `size` bytes. Returns 0 at the end, -1 on failure. */
@@ -64,6 +64,6 @@ bool import_rdb(struct import *import, import_read_fn *read, void *ctx);
 /* Prints the versions of RDB that can be imported: see rdb_versions. */
 void import_show_versions(char *to, size_t size);
 
-/* Imports a file. On failure returns false with the error in `why`; the store then contains the
- * data that precedes the error. */
+/* Imports an RDB or AOF. On failure returns false with the error in `why`; the store then contains
+ * the data that precedes the error. An incomplete end of an AOF is no failure: see `torn`. */
 bool import_file(struct import *import, const char *path);
