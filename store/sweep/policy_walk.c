@@ -83,8 +83,7 @@ static bool set_member_deadlines(struct slice *slice, struct entry *entry,
             if (!seek.found) *cursor = next;
         }
         if (seek.found)
-            txn_member_expire(&slice->txn, entry, seek.member,
-                              txn_policy_member_at(&slice->txn, policy));
+            txn_policy_time_member(&slice->txn, entry, seek.member, policy);
         else if (*cursor == 0)
             return true;
     }

@@ -164,12 +164,13 @@ void txn_policy_end(struct txn *txn);
 /* Sets the deadlines of a new value's members by the policy of key, as if the members were added
  * now. O(n) */
 void txn_policy_time_members(struct txn *txn, struct bytes key, struct object *object);
-/* Returns the policy's deadline for a member that is added now, or NEVER. */
-msec txn_policy_member_at(struct txn *txn, const struct policy *policy);
 
 /* Sets the deadline of an existing key by TTL and MAXTTL, if the key has none or a later one than
  * MAXTTL allows. For sweep/policy_walk.c, which applies a new policy. */
 void txn_policy_limit(struct txn *txn, struct entry *entry, const struct policy *policy);
+/* Sets the deadline of an existing member by MEMBERTTL. For the same walk. */
+void txn_policy_time_member(struct txn *txn, struct entry *entry, struct bytes member,
+                            const struct policy *policy);
 /* Sets a stream's retention to its policy's (NULL for none). Returns true if that changed it. */
 bool txn_policy_retain(struct txn *txn, struct entry *entry, const struct policy *policy);
 /* Cuts a value whose type has a `cut` (txn_type.h) to MAXLEN, by at most `limit` elements, and

@@ -85,7 +85,8 @@ const struct policy *txn_policy_of(struct txn *txn, const struct entry *entry)
     return txn->ruled_by;
 }
 
-msec txn_policy_member_at(struct txn *txn, const struct policy *policy)
+/* Returns the policy's deadline for a member that is added now, or NEVER. */
+static msec member_at(struct txn *txn, const struct policy *policy)
 {
     if (policy == NULL || policy->member_ttl == 0) return NEVER;
     return policy_spread(policy, policy->member_ttl, txn->now, &txn->store->random);
@@ -102,7 +103,7 @@ msec txn_life_at(struct txn *txn, const struct entry *entry, struct lifetime lif
     if (life.rule == LIFE_SET) return life.at;
     if (life.rule == LIFE_SET_NEW) return present ? old : life.at;
     if (life.rule == LIFE_KEEP && present) return old;
-    msec at = has_policies(txn) ? txn_policy_member_at(txn, txn_policy_of(txn, entry)) : NEVER;
+    msec at = has_policies(txn) ? member_at(txn, txn_policy_of(txn, entry)) : NEVER;
     if (at == NEVER && present && life.rule == LIFE_ADD) return old;
     return at;
 }
@@ -116,7 +117,7 @@ struct timing {
 static void put_with_expiry(void *ctx, struct effect *effect)
 {
     struct timing *timing = ctx;
-    effect->at = txn_policy_member_at(timing->txn, timing->policy);
+    effect->at = member_at(timing->txn, timing->policy);
     walk_put(timing->copy, effect);
 }
 
@@ -274,6 +275,14 @@ void txn_policy_limit(struct txn *txn, struct entry *entry, const struct policy 
     if (at == old) return;
     uint32_t by = txn_trail_ruled(txn, at == by_ttl ? POLICY_TTL : POLICY_MAXTTL);
     txn_key_expire(txn, entry, at);
+    txn_trail_unruled(txn, by);
+}
+
+void txn_policy_time_member(struct txn *txn, struct entry *entry, struct bytes member,
+                            const struct policy *policy)
+{
+    uint32_t by = txn_trail_ruled(txn, POLICY_MEMBERTTL);
+    txn_member_expire(txn, entry, member, member_at(txn, policy));
     txn_trail_unruled(txn, by);
 }
 

@@ -175,6 +175,29 @@ def policy_is_named_with_its_option():
         equal((asked["by"], asked["command"], asked["deadline"]), ("command", "expire", NOON + 600_000))
 
 
+def author(record):
+    """Who made it: a policy and its option, or a command."""
+    return (record["policy"], record["option"]) if record["by"] == "policy" else record["command"]
+
+
+@stepped
+def new_policy_is_named_at_existing_keys_and_members():
+    with Scene() as scene:
+        scene.run("SET", "p:s", "v")
+        scene.run("SADD", "p:set", "m")
+        scene.run("HSET", "p:hash", "m", "v")
+        scene.run("ZADD", "p:zset", "1", "m", "2", "n")
+        scene.run("EXPIREMEMBER", "p:zset", "n", "5")
+        scene.run("POLICY", "SET", "p:*", "TTL", "1m", "MEMBERTTL", "10s")
+        assert wait_for(lambda: "policies_pending:0" in scene.run("INFO", "expiry"))
+        equal(author(scene.why("p:s")["records"][0]), ("p:*", "TTL"))
+        for key in ("p:set", "p:hash", "p:zset"):
+            record, = scene.why(key, "MEMBER", "m")["records"]
+            equal((record["what"], record["deadline"], author(record)),
+                  ("deadline-set", NOON + 10_000, ("p:*", "MEMBERTTL")), key)
+        equal(author(scene.why("p:zset", "MEMBER", "n")["records"][0]), "expiremember")
+
+
 @stepped
 def script_and_transaction_are_named():
     with Scene() as scene:
