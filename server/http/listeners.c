@@ -8,11 +8,15 @@
 #include <netdb.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "server/base/host_names.h"
 #include "server/base/log.h"
+#include "server/net/listening.h"
 
-enum { RETRY_USEC = 100 * 1000 }; /* pause after accept() failed for lack of descriptors */
+enum {
+    BACKLOG = 128,           /* connections that the kernel queues, as libevent's own default */
+    RETRY_USEC = 100 * 1000, /* pause after accept() failed for lack of descriptors */
+};
 
 static void resume_one(struct evhttp_bound_socket *bound, void *ctx)
 {
@@ -67,45 +71,38 @@ bool listeners_open(struct evhttp *server, const struct host_names *names, const
                     int port, char *why, size_t why_size)
 {
     size_t count = 0;
+    char word[LISTENING_WORD];
     snprintf(why, why_size, "metrics-port: metrics-bind has no address to listen on");
-    for (size_t len; *bind != '\0'; bind += len + (bind[len] == ' ')) {
-        char word[256], number[NI_MAXHOST];
-        len = strcspn(bind, " ");
-        if (len == 0) continue;
-        if (len >= sizeof(word)) {
-            snprintf(why, why_size, "metrics-bind: address is too long (%zu characters)", len);
+    while (listening_next_word(&bind, word)) {
+        struct listening listening = { .port = (uint16_t)port, .backlog = BACKLOG, .names = names };
+        int fd = listening_open(&listening, word);
+        if (fd < 0) {
+            snprintf(why, why_size, "metrics-port: can't listen on %s port %d: %s",
+                     word + (word[0] == '-'), port, listening.why);
+            if (listening.left_out) continue;
             return false;
         }
-        memcpy(word, bind, len);
-        word[len] = '\0';
-        bool optional = word[0] == '-';
-        const char *host = word + optional, *address = host;
-        const struct host_name *name = host_names_find(names, host);
-        if (name != NULL) {
-            bool known = name->count > 0 &&
-                         getnameinfo((const struct sockaddr *)&name->addresses[0], name->sizes[0],
-                                     number, sizeof(number), NULL, 0, NI_NUMERICHOST) == 0;
-            snprintf(why, why_size, "metrics-port: can't listen on %s port %d: unknown address",
-                     host, port);
-            if (!known) return false;
-            address = number;
-        }
-        if (strcmp(host, "*") == 0) address = "0.0.0.0";
-        if (strcmp(host, "::*") == 0) address = "::";
-        errno = 0;
-        struct evhttp_bound_socket *bound =
-            evhttp_bind_socket_with_handle(server, address, (ev_uint16_t)port);
+        struct evhttp_bound_socket *bound = evhttp_accept_socket_with_handle(server, fd);
         if (bound == NULL) {
-            int error = errno;
-            snprintf(why, why_size, "metrics-port: can't listen on %s port %d: %s", host, port,
-                     error != 0 ? strerror(error) : "unknown address");
-            if (optional && (error == EADDRNOTAVAIL || error == EAFNOSUPPORT)) continue;
+            snprintf(why, why_size, "metrics-port: out of memory");
+            close(fd);
             return false;
         }
         evconnlistener_set_error_cb(evhttp_bound_socket_get_listener(bound), on_accept_error);
-        bool is_v6 = strchr(address, ':') != NULL;
+        struct sockaddr_storage here = { 0 };
+        socklen_t size = sizeof(here);
+        char address[NI_MAXHOST] = "";
+        getsockname(fd, (struct sockaddr *)&here, &size);
+        getnameinfo((struct sockaddr *)&here, size, address, sizeof(address), NULL, 0,
+                    NI_NUMERICHOST);
+        bool is_v6 = here.ss_family == AF_INET6;
         log_line(LOG_NOTICE, "Listening for HTTP on %s%s%s:%d", is_v6 ? "[" : "", address,
                  is_v6 ? "]" : "", port);
+    }
+    if (*bind != '\0') {
+        snprintf(why, why_size, "metrics-bind: address is too long (%zu characters)",
+                 strcspn(bind, " "));
+        return false;
     }
     evhttp_foreach_bound_socket(server, count_bound, &count);
     return count > 0; /* otherwise `why` is the reason for the last address */

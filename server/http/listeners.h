@@ -8,10 +8,8 @@
 struct evhttp;
 struct host_names;
 
-/* Makes the HTTP server listen on the addresses in `bind`, which are written as for the option
- * bind. Host names among them are taken from `names`, where they were resolved ahead, or resolved
- * at once. Returns false, with the reason in `why`, if it can't listen on one of the addresses, or
- * if there is none; an address with '-' in front is left out if this machine lacks it. */
+/* Makes the HTTP server listen on the addresses in `bind`, as listening_open does. Returns false,
+ * with the reason in `why`, if it can't listen on one of the addresses, or if there is none. */
 bool listeners_open(struct evhttp *server, const struct host_names *names, const char *bind,
                     int port, char *why, size_t why_size);
 void listeners_close(struct evhttp *server); /* stops listening; connections stay */

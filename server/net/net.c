@@ -14,6 +14,7 @@
 
 #include "server/base/activation.h"
 #include "server/base/log.h"
+#include "server/net/listening.h"
 #include "store/mem/mem.h"
 
 enum {
@@ -191,40 +192,16 @@ static void close_listener(struct listener *listener)
     *listener = (struct listener){ .io = NULL };
 }
 
-/* Opens a listening socket. On failure returns -1 with errno, and the failed call in `step`. */
-static int listen_at(const struct sockaddr *address, socklen_t size, int64_t backlog,
-                     const char **step)
-{
-    *step = "socket";
-    int fd = socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd < 0) return -1;
-    if (address->sa_family == AF_INET6) set_int(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
-    if (address->sa_family != AF_UNIX) set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1);
-    *step = "bind";
-    if (bind(fd, address, size) == 0) {
-        *step = "listen";
-        if (listen(fd, (int)backlog) == 0) return fd;
-    }
-    int error = errno;
-    close(fd);
-    errno = error;
-    return -1;
-}
-
 static int64_t port_of(const struct net *net, enum client_port kind)
 {
     return kind == PORT_TLS ? net->conf->tls_port : net->conf->port;
 }
 
-/* Listens on one word of bind: "127.0.0.1", "::1", "*", "::*" or a host name, of which the first
- * address that works is used. */
+/* Listens on one word of bind. */
 static bool listen_tcp(struct net *net, const char *word, enum client_port kind,
                        const struct reason *why)
 {
-    bool optional = word[0] == '-';
-    const char *host = word + optional;
-    const char *node = strcmp(host, "*") == 0 ? "0.0.0.0" : strcmp(host, "::*") == 0 ? "::" : host;
-    uint16_t port = (uint16_t)port_of(net, kind);
+    const char *host = word + (word[0] == '-');
     /* Keep a listener that net_update has found for this word. Clear its mark, so that a second,
      * equal word does not match it too. */
     for (int i = 0; i < MAX_LISTENERS; i++) {
@@ -235,55 +212,17 @@ static bool listen_tcp(struct net *net, const char *word, enum client_port kind,
         listener->stays = false;
         return true;
     }
-    const struct host_name *name = host_names_find(net->names, node);
-    const char *step = "socket";
-    int64_t backlog = net->conf->tcp_backlog;
-    int rc, fd = -1;
-    struct addrinfo *found = NULL;
-    if (name != NULL) {
-        rc = name->error;
-        for (unsigned i = 0; i < name->count && fd < 0; i++) {
-            struct sockaddr_storage address = host_name_at(name, i, port);
-            fd = listen_at((struct sockaddr *)&address, name->sizes[i], backlog, &step);
-        }
-    } else {
-        struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE };
-        char service[16];
-        snprintf(service, sizeof(service), "%u", port);
-        rc = getaddrinfo(node, service, &hints, &found);
-        for (struct addrinfo *at = rc == 0 ? found : NULL; at != NULL && fd < 0; at = at->ai_next)
-            fd = listen_at(at->ai_addr, at->ai_addrlen, backlog, &step);
-    }
-    int error = errno;
-    if (rc == 0 && found != NULL) freeaddrinfo(found);
-    if (rc != 0)
-        return optional || fail_open(why, "Could not create server TCP listening socket %s:%u: %s",
-                                     host, port, gai_strerror(rc));
-    if (fd >= 0) {
-        struct listener *listener = add_listener(net, fd, kind, NULL);
-        listener->host = copy_text(host);
-        listener->number = port_of(net, kind);
-    }
-    bool missing = error == EADDRNOTAVAIL || error == EAFNOSUPPORT || error == EPROTONOSUPPORT ||
-                   error == ESOCKTNOSUPPORT || error == EPFNOSUPPORT || error == ENOPROTOOPT;
-    if (fd >= 0 || (optional && missing)) return true;
-    return fail_open(why, "Could not create server TCP listening socket %s:%u: %s: %s", host, port,
-                     step, strerror(error));
-}
-
-enum { WORD_SIZE = 256 };
-
-/* Copies the next word of bind and moves *rest past the word. Returns false if no word is left or
- * the word is too long; `word` is then empty. */
-static bool next_word(const char **rest, char word[WORD_SIZE])
-{
-    *rest += strspn(*rest, " ");
-    size_t len = strcspn(*rest, " ");
-    word[0] = '\0';
-    if (len == 0 || len >= WORD_SIZE) return false;
-    memcpy(word, *rest, len);
-    word[len] = '\0';
-    *rest += len;
+    struct listening listening = { .port = (uint16_t)port_of(net, kind),
+                                   .backlog = net->conf->tcp_backlog,
+                                   .names = net->names };
+    int fd = listening_open(&listening, word);
+    if (fd < 0)
+        return listening.left_out ||
+               fail_open(why, "Could not create server TCP listening socket %s:%u: %s", host,
+                         listening.port, listening.why);
+    struct listener *listener = add_listener(net, fd, kind, NULL);
+    listener->host = copy_text(host);
+    listener->number = port_of(net, kind);
     return true;
 }
 
@@ -291,8 +230,8 @@ static bool listen_all_tcp(struct net *net, enum client_port kind, const struct 
 {
     if (port_of(net, kind) == 0) return true;
     const char *rest = net->conf->bind;
-    char word[WORD_SIZE];
-    for (int words = 0; next_word(&rest, word); words++) {
+    char word[LISTENING_WORD];
+    for (int words = 0; listening_next_word(&rest, word); words++) {
         if (words == CONF_BIND_MAX)
             return fail_open(why, "bind: more than %d addresses", (int)CONF_BIND_MAX);
         if (!listen_tcp(net, word, kind, why)) return false;
@@ -331,7 +270,8 @@ static bool listen_unix(struct net *net, const struct reason *why)
     mode_t perm = (mode_t)net->conf->unixsocketperm, usual = umask(0);
     if (perm == 0) perm = ~usual & 0777;
     umask(owner != NULL ? 0777 : ~perm & 0777);
-    int fd = listen_at((struct sockaddr *)&address, sizeof(address), net->conf->tcp_backlog, &step);
+    int fd = listening_open_at((struct sockaddr *)&address, sizeof(address), net->conf->tcp_backlog,
+                               &step);
     umask(usual);
     if (fd >= 0 && owner != NULL &&
         (chown(path, (uid_t)-1, owner->gr_gid) != 0 || chmod(path, perm) != 0)) {
@@ -425,9 +365,9 @@ bool net_update(struct net *net, const struct host_names *names, char *why, size
         if (listener->host == NULL) continue;
         int64_t number = port_of(net, listener->port);
         const char *rest = net->conf->bind;
-        char word[WORD_SIZE];
+        char word[LISTENING_WORD];
         bool named = false;
-        while (!named && next_word(&rest, word))
+        while (!named && listening_next_word(&rest, word))
             named = strcmp(word + (word[0] == '-'), listener->host) == 0;
         listener->stays = named && number == listener->number;
         if (!listener->stays) close_listener(listener);

@@ -5,6 +5,7 @@
  * draws the states of a connection, then requests.h.
  *
  *     net              listens and accepts
+ *     listening        opens listening sockets, for the metrics port too
  *     client           keeps the connected clients and joins the three parts of each:
  *         transport    moves bytes: plain, TLS, or through a thread
  *         requests     parses and runs what was read

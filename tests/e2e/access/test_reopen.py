@@ -8,7 +8,7 @@ import socket
 import sys
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
-from daemon import Daemon, Raw, equal, folder, main, oracle, own, test, wait_for
+from daemon import Daemon, Raw, Skipped, equal, folder, main, oracle, own, test, wait_for
 from process import free_port
 from tls import TlsRaw, certificates
 
@@ -105,9 +105,18 @@ def tls_begins_and_ends_while_the_daemon_runs():
         assert not answers(port)
 
 
-def serves_metrics(port):
+def has_ipv6():
     try:
-        with socket.create_connection(("127.0.0.1", port), 20) as link:
+        with socket.socket(socket.AF_INET6) as probe:
+            probe.bind(("::1", 0))
+            return True
+    except OSError:
+        return False
+
+
+def serves_metrics(port, host="127.0.0.1"):
+    try:
+        with socket.create_connection((host, port), 20) as link:
             link.sendall(b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
             return link.recv(1000).startswith(b"HTTP/1.1 200")
     except ConnectionRefusedError:
@@ -132,6 +141,28 @@ def the_metrics_port_changes():
         assert not serves_metrics(second)
         equal(settings(daemon, "metrics-port", first), OK)
         assert serves_metrics(first)
+
+
+@own
+def both_ports_do_without_optional_addresses():
+    metrics = free_port()
+    for lacking in ("-" + NOWHERE, "-no.such.host.invalid"):
+        bind = "127.0.0.1 " + lacking
+        with Daemon("--bind", bind, "--metrics-port", str(metrics), "--metrics-bind", bind, tcp=True) as daemon:
+            assert answers(daemon.port) and serves_metrics(metrics)
+            for option in ("bind", "metrics-bind"):
+                equal(settings(daemon, option, "127.0.0.1"), OK)
+                equal(settings(daemon, option, bind), OK, option)
+                assert answers(daemon.port) and serves_metrics(metrics)
+
+
+@own
+def metrics_are_served_on_all_addresses_of_both_families():
+    if not has_ipv6():
+        raise Skipped("this machine has no IPv6")
+    port = free_port()
+    with Daemon("--metrics-port", str(port), "--metrics-bind", "* ::*"):
+        assert serves_metrics(port) and serves_metrics(port, "::1")
 
 
 @own
