@@ -1,5 +1,5 @@
-/* words: splits a configuration text into lines and words, by the quoting rules of redis.conf, and
- * quotes words again. */
+/* words: splits a text into lines, and lines into words by the quoting rules of redis.conf; joins
+ * and quotes words again. Also reads the files, and allocates the texts of this library. */
 #pragma once
 
 #include <stdbool.h>

@@ -104,9 +104,9 @@ static inline void pool_free(void *block)
         pool_free_slab(slab, block);
 }
 
-/* Returns true if copying the block into a new one and freeing the old one would save memory. If
- * so, its slab allocates no new block until all its blocks have moved, unless the class needs more
- * slabs. O(1), except once per 2 MiB, when all slabs of a step are marked. */
+/* Returns true if moving the block elsewhere helps to free memory. Its slab, or its whole step of
+ * 2 MiB, is then marked: it gives out no more blocks until it is empty, unless a new slab would be
+ * needed otherwise. O(1), except that marking a step visits its 32 slabs. */
 bool pool_sparse(const void *block);
 
 size_t pool_used(void);      /* bytes in blocks */

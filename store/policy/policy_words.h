@@ -1,5 +1,6 @@
-/* policy_words: a policy as words, in two forms: the words that POLICY SET and the configuration
- * accept, and the words in files and on replicas. Both are made from the rows of policy_rows.h. */
+/* policy_words: reads and writes policies as words. There are two forms: the words that POLICY SET
+ * and the configuration accept, and the words in data files and in what replicas receive. The rows
+ * of policy_rows.h define the words of both. */
 #pragma once
 
 #include "store/base/bytes.h"

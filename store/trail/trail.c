@@ -41,8 +41,8 @@ struct trail *trail_new(size_t bytes, msec now)
     if (of_authors > AUTHORS_MAX) of_authors = AUTHORS_MAX;
     size_t fixed = sizeof(struct trail) + (TRAIL_WHOLES + 1) * sizeof(struct trail_whole) +
                    of_authors * sizeof(struct trail_slot);
-    /* At most half of the memory is for `last`, whose size is a power of two, and the rest for the
-     * rings. */
+    /* `last`, whose size is a power of two, takes at most half of the memory. The rings take what
+     * `fixed` leaves of the rest. */
     size_t lasts = 1;
     while (2 * lasts * sizeof(struct trail_record) <= bytes / 2 && lasts < UINT32_MAX / 4)
         lasts *= 2;

@@ -26,11 +26,13 @@ enum dead_letter_result {
 enum dead_letter_result dead_letter_move(struct txn *txn, struct entry *entry,
                                          struct stream_group *group, const struct pending *pending);
 
-/* Moves due elements that have reached the policy's limit to the policy's target. There must be
- * such a policy. In a dehydrator the element is due at once, and replaces an element of the same
- * id; in a stream it becomes an entry with payload, origin, id and deliveries. Elements that the
- * target can't take stay, may be claimed again, and count as errors.
+/* Call before claiming `wanted` elements, if a policy limits this dehydrator. Moves due elements
+ * that have reached the limit to the policy's target, at most 1000, until `wanted` others were
+ * found. If the target is a dehydrator, the element is due there at once, and replaces one of the
+ * same id; if it is a stream, it becomes an entry with payload, origin, id and deliveries. An
+ * element that the target can't take stays, may be claimed again, and counts as an error.
  *
- * Returns how many elements at the front may be claimed now, at most `wanted`. That is fewer than
- * are due if there is more to move. O((moved + wanted) * log n) */
+ * Returns how many elements at the front may be claimed now, at most `wanted`. After 1000 moves
+ * these are only the ones before the next element to move, perhaps none.
+ * O((moved + wanted) * log n) */
 size_t dead_letter_move_elements(struct txn *txn, struct entry *entry, size_t wanted);

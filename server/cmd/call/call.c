@@ -104,8 +104,8 @@ static void reply_error(struct call *call, const char *line, size_t len)
     const char *space = memchr(line, ' ', len);
     size_t code = space != NULL ? (size_t)(space - line) : len;
     if (code >= sizeof(call->error_code)) code = 0;
-    /* This word becomes part of a name in INFO (errorstat_ERR), and a script chooses the first word
-     * of its errors, so separators become '_'. */
+    /* This word becomes part of a name in INFO (errorstat_ERR). A script chooses the first word of
+     * its errors, so '_' replaces separators and everything that is not printable ASCII. */
     for (size_t i = 0; i < code; i++) {
         bool plain = line[i] > ' ' && line[i] < 0x7f && strchr("#:=,", line[i]) == NULL;
         call->error_code[i] = plain ? line[i] : '_';

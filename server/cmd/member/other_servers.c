@@ -23,8 +23,8 @@ static void cmd_expiremember(struct call *call)
                 ERR_MEMBER_UNIT))
         return;
     if (!arg_deadline(call, DELAY, unit, false, &at)) return;
-    /* An instant before 1970 is refused. A negative span that ends later is accepted, and the
-     * member expires at once. */
+    /* A past instant, such as that of a negative delay, is accepted, and the member expires at
+     * once. An instant before 1970 is refused. */
     if (at < 0 || at > member_deadline_max(call)) {
         fail_named(call, ERR_BAD_EXPIRE);
         return;

@@ -1,9 +1,9 @@
 /* set_algebra: SINTER, SUNION, SDIFF, their STORE and CARD forms, and SMOVE.
  *
  * An operation on n sets can look up each member in the other sets, or copy members into a new set.
- * Look-ups need no memory, so intersections use only these, and process the sets in the order that
- * decides most members early. Unions and differences copy if the look-ups would far outnumber the
- * members, or if a union is stored anyway. */
+ * Look-ups need no memory, so intersections use only these, and begin with the smallest sets, which
+ * exclude most members. A union that is stored always copies. Other unions, and differences, copy
+ * if the look-ups would probably cost more. */
 #include <stdlib.h>
 
 #include "server/cmd/call/args.h"

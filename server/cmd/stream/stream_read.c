@@ -293,8 +293,9 @@ static void block_reading(struct call *call, const struct reading *reading, msec
         .type = TYPE_STREAM,
         .until = args->until,
         .again = again,
-        /* The clients of a group all find the same entries, so if one finds none, the others need
-         * not be tried. With CLAIM each may ask for another idle time, so all are tried. */
+        /* The clients of a group all look for the same entries, so if one finds none, the others
+         * need not be tried. With CLAIM each may ask for a different idle time, so all are tried.
+         */
         .group = args->claim < 0 ? args->group : 0,
         .or_gone = args->group > 0,
         .or_claims = args->claim >= 0,
