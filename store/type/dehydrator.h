@@ -50,7 +50,7 @@ size_t dehydrator_count_redelivered(const struct dehydrator *dehydrator);
 /* Returns the largest token of a claim since the dehydrator was created or loaded, or 0. O(1) */
 int64_t dehydrator_last_token(const struct dehydrator *dehydrator);
 /* Counts the distinct deadlines. The result is exact below 1000; a larger number is estimated from
- * the first 1000. */
+ * the first 1000. At most 1000 searches of O(log n) */
 size_t dehydrator_count_deadlines(const struct dehydrator *dehydrator);
 /* Returns the earliest deadline; NEVER if empty. O(1) */
 msec dehydrator_next(const struct dehydrator *dehydrator);
@@ -73,14 +73,15 @@ struct stage {
 };
 
 /* Returns the options of the element's push. The text of a schedule is borrowed until the options
- * are set. */
+ * are set or the element is removed. */
 struct push_options dehydrator_options(const struct dehydrator *dehydrator,
                                        const struct element *element);
 /* Sets the options. Returns the element, which may have moved in memory. O(1) */
 struct element *dehydrator_set_options(struct dehydrator *dehydrator, struct element *element,
                                        const struct push_options *options);
-/* Sets the schedule and the phase of the element of this id, or of its successor. Returns false if
- * there is no such element, or the text is empty or longer than SCHEDULE_TEXT_MAX. O(1) */
+/* Sets the schedule and the phase of the element of this id, or of its successor, in place of an
+ * interval. Returns false if there is no such element or successor, or the text is empty or longer
+ * than SCHEDULE_TEXT_MAX. O(1) */
 bool dehydrator_set_schedule(struct dehydrator *dehydrator, struct bytes id, bool of_successor,
                              struct bytes text, msec phase);
 /* Counts the elements that have room for options (element.h). O(1) */
@@ -110,10 +111,10 @@ bool dehydrator_is_spent(const struct dehydrator *dehydrator);
  * has no end. O(log n) */
 msec dehydrator_over_at(const struct dehydrator *dehydrator);
 
-/* Adds an element. Returns false and changes nothing if the id exists. O(log n) */
+/* Adds an element without options. Returns false and changes nothing if the id exists. O(log n) */
 bool dehydrator_push(struct dehydrator *dehydrator, struct bytes id, struct bytes payload,
                      const struct stage *stage);
-/* Replaces the payload; stage and position stay. Invalidates `element`. O(1) */
+/* Replaces the payload; stage, options and position stay. Invalidates `element`. O(1) */
 void dehydrator_update(struct dehydrator *dehydrator, struct element *element,
                        struct bytes payload);
 /* Sets the stage. The element goes behind others with the same deadline, even if its own is
@@ -142,7 +143,7 @@ static inline bool stage_is_claimed(const struct stage *stage, msec now)
 /* Returns the first deadline that has not been announced, or NEVER. O(log n) */
 msec dehydrator_next_due(const struct dehydrator *dehydrator);
 /* Marks all elements due by now as announced. An element that is later pushed with such a deadline,
- * or moved to one, will still be announced. */
+ * or moved to one, will still be announced, and those with deadlines from there on once more. */
 void dehydrator_announce(struct dehydrator *dehydrator, msec now);
 /* After the clock was set back to now, lets announced elements that are no longer due be announced
  * again. Returns true if there may be any. */

@@ -17,7 +17,7 @@ enum { SCHEDULE_TEXT_MAX = 2048 }; /* longest push_options.cron; longer ones in 
 struct push_options {
     msec first;    /* the instant of the first push with POSTPONE, or 0 */
     msec remember; /* how long the id counts as present after its element has gone, or 0 */
-    msec every;    /* the interval at which the element becomes due again; 0 if it is due once */
+    msec every;    /* the interval at which the element becomes due again, or 0 */
     msec phase;    /* the first instant of the repetition, with `every` or `cron` */
     /* A schedule in place of `every`: the name of its zone, a space, its text, such as "UTC 0 9 * *
      * *". Empty without a schedule. Borrowed. */
@@ -30,7 +30,7 @@ static inline bool push_options_any(const struct push_options *options)
            options->cron.len != 0;
 }
 
-/* Are the options consistent? Checks options that were read from a file. */
+/* Are the numbers in range? For options that were read from a file. */
 static inline bool push_options_ok(const struct push_options *options)
 {
     return instant_ok(options->first) && instant_ok(options->phase) && options->remember >= 0 &&
@@ -83,8 +83,8 @@ int64_t extras_next_usec(const struct extras *extras);
  * nothing, and its microsecond need not be kept. NEVER if the microsecond is 0. */
 msec extras_rate_end(const struct extras *extras);
 
-/* Makes the id count as present until just before this instant, even if an element of this id is
- * added and removed meanwhile. O(log n) */
+/* Makes the id count as present until just before this instant, which replaces an earlier one, even
+ * if an element of this id is added and removed meanwhile. O(log n) */
 void extras_remember(struct extras *extras, struct bytes id, msec until);
 msec extras_remembered_until(const struct extras *extras, struct bytes id); /* or 0 */
 bool extras_forget(struct extras *extras, struct bytes id); /* false if it is not remembered */

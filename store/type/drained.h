@@ -25,7 +25,8 @@ void drained_free(struct drained *drained); /* NULL is ignored. O(DRAINED_MOST) 
 /* Takes ownership of the counts; frees them if the key is too long. The table must not contain this
  * key. O(1), plus O(1) for each entry that is older than a day */
 void drained_keep(struct drained *drained, struct bytes key, struct delivery_tally tally, msec now);
-/* Removes the counts of the key and returns them to the caller; {0} if there are none. O(1) */
+/* Removes the counts of the key and returns them to the caller, who owns them; {0} if there are
+ * none or they are older than a day. O(1) */
 struct delivery_tally drained_take(struct drained *drained, struct bytes key, msec now);
 /* As drained_take, but the counts stay in the table, borrowed until its next change. */
 struct delivery_tally drained_find(const struct drained *drained, struct bytes key, msec now);

@@ -34,7 +34,7 @@ struct elements {
 
 void elements_init(struct elements *elements);
 /* Removes and returns some element, for freeing in slices; NULL if there is none. After the first
- * call, only this function and elements_drop_some may be called. O(1) */
+ * call, only this function, elements_count and elements_drop_some may be called. O(1) */
 struct element *elements_take(struct elements *elements);
 /* Frees what is left when all elements have been taken. Returns true when done (as
  * timeline_drop_some). */
@@ -46,7 +46,7 @@ size_t elements_count(const struct elements *elements);
 void elements_expect(struct elements *elements, size_t count);
 
 /* Returns what elements_find_hashed and elements_add need to know of an id, so that a caller of
- * both hashes it once. */
+ * both hashes it once. Valid until an element is added or removed. */
 uint64_t elements_hash(const struct elements *elements, struct bytes id);
 /* Adds an element whose id is absent; `hash` is the elements_hash of this id. O(log n) */
 void elements_add(struct elements *elements, struct element *element, uint64_t hash, msec at,

@@ -59,8 +59,8 @@ const struct dict *hash_hint(const struct hash *hash);
 /* Makes the hash large, with room for `count` fields in all, before they are added. O(count) */
 void hash_expect(struct hash *hash, size_t count);
 
-/* Returns "listpack" (by default at most 512 fields, of at most 64 bytes) or "hashtable". The
- * answer follows Redis' rules, whatever the actual form. */
+/* Returns "listpack" (by default at most 512 fields; names and values of at most 64 bytes) or
+ * "hashtable". The answer follows Redis' rules, whatever the actual form. */
 const char *hash_encoding(const struct hash *hash);
 void hash_widen(struct hash *hash); /* the encoding is "hashtable" from now on */
 /* Relocates at least one block, and more if the relocation has work left. Returns the hash's

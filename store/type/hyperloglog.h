@@ -79,8 +79,8 @@ static inline struct bytes hll_view(const struct hll *hll)
 {
     return bytes_of(hll->data, hll->len);
 }
-/* Raises the register to reg.rank, or returns HLL_SAME if it is not lower. A sparse body may become
- * dense. */
+/* Raises the register to reg.rank; a sparse body may become dense. Changes nothing, and returns
+ * HLL_SAME if the register is not lower, or HLL_CORRUPT if it met a fault in a sparse body. */
 enum hll_change hll_raise(struct hll *hll, struct hll_register reg);
 bool hll_make_dense(struct hll *hll); /* false, and no change, if corrupt */
 void hll_outdate(struct hll *hll);    /* marks the count as out of date */

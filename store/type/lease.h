@@ -36,7 +36,7 @@ bool lease_find_token(const struct lease *lease, int64_t token, struct holder *h
  * number of permits, or if another owner has the same token. */
 bool lease_fits(const struct lease *lease, const struct holder *holder, uint32_t permits);
 /* Adds a holder that fits, or changes token and end of the holder of this owner; sets the number of
- * permits. */
+ * permits. The end must not be NEVER. */
 void lease_put(struct lease *lease, const struct holder *holder, uint32_t permits);
 /* Removes the holder; returns false if there is none. `owner` may point into the lease. */
 bool lease_remove(struct lease *lease, struct bytes owner);
@@ -51,7 +51,8 @@ bool lease_iter_next(struct lease_iter *iter, struct holder *holder);
 
 /* ---- deadlines: the ends of the holders ---- */
 
-/* Find and set the end of a holder. Both return false if there is no such holder. */
+/* Find and set the end of a holder, which is never NEVER. Both return false if there is no such
+ * holder. */
 bool lease_deadline(const struct lease *lease, struct bytes owner, msec *at);
 bool lease_expire(struct lease *lease, struct bytes owner, msec at);
 struct expiring lease_expiring(const struct lease *lease);

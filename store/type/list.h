@@ -29,7 +29,8 @@ void list_keep(struct list *list, size_t from, size_t to);         /* removes al
 void list_put(struct list *list, size_t index, struct bytes element);
 void list_insert(struct list *list, size_t index, struct bytes element);
 /* Removes elements equal to this one, as LREM: the first `count` (count > 0), the last -count
- * (count < 0), or all (0). Returns the number removed. */
+ * (count < 0), or all (0). Returns the number removed. `element` must not point into this list.
+ * O(n) */
 size_t list_remove(struct list *list, int64_t count, struct bytes element);
 
 /* Finds the index of the first element equal to this one. Returns false if there is none. O(n) */
@@ -45,7 +46,7 @@ bool list_iter_next(struct list_iter *iter, struct bytes *element); /* then move
 bool list_iter_prev(struct list_iter *iter, struct bytes *element); /* then moves to the head */
 
 /* Relocates blocks and returns the list's address. Invalidates everything borrowed from the list.
- * Of a long list only nodes near the head are relocated, because most blocks of such a list are
+ * Of a long list only the first 1024 nodes are relocated, because most blocks of such a list are
  * large and waste little memory. */
 struct list *list_relocate(struct list *list, struct relocation_cursor *cursor,
                            struct relocation *relocation);

@@ -64,8 +64,8 @@ struct soft_string {
     struct object text;
 };
 
-/* Returns a string's bytes, borrowed. They are valid until the string changes; those of a small
- * string only as long as this object exists. */
+/* Returns a string's bytes, borrowed. They are valid until the string or its soft deadline changes;
+ * those of a small string only as long as this object exists. */
 static inline struct bytes object_text(const struct object *object)
 {
     if (object->is_soft) object = &object->soft->text;
@@ -137,9 +137,10 @@ const struct agenda *object_agenda(const struct object *object);
  * stop. O(visited) */
 void object_each_until(const struct object *object, msec until,
                        bool (*visit)(void *ctx, struct bytes member, msec at), void *ctx);
-/* Returns the deadline of the member that expires last, or NEVER if some member has no deadline. A
- * dehydrator without elements expires with the last thing for which it is kept. O(1); but O(n) for
- * the first call after that member was removed or received an earlier deadline. */
+/* Returns the deadline of the member that expires last. A dehydrator without elements expires with
+ * the last thing for which it is kept. NEVER if some member has no deadline, for a dehydrator with
+ * elements, and for a stream, string or list. O(1); but O(n) for the first call after that member
+ * was removed or received an earlier deadline. */
 msec object_all_expire_at(const struct object *object);
 /* Have all members expired by now? O(1); but O(n) for the first call after the member with the
  * latest deadline was removed or received an earlier one. */

@@ -33,7 +33,7 @@ struct member_ops {
 /* The contracts are those of the functions of the same name in object.h. */
 struct type_row {
     const char *name; /* the reply of TYPE */
-    const char *item; /* what EXPIRY NEXT calls something with a deadline inside */
+    const char *item; /* what EXPIRY NEXT calls something with a deadline inside; or NULL */
     bool may_have_expiry;
     bool may_be_empty; /* a value without elements keeps its key */
 
@@ -56,10 +56,9 @@ struct type_row {
     size_t (*notes)(const struct object *object);                /* NULL if there are none */
 
     const struct member_ops *members; /* NULL if members have no deadlines */
-    /* Both NULL if derived from the members. */
+    /* Each is NULL if its result is derived from the members. */
     struct due_at (*next_due)(const struct object *object);
     struct due_at (*next_due_after)(const struct object *object, msec now);
-    /* NULL if derived from the members. */
     msec (*all_expire_at)(const struct object *object);
     size_t (*count_expired)(const struct object *object, msec now);
     /* For a type that can withhold expired elements in place; NULL if the type moves expired

@@ -55,7 +55,8 @@ struct zset_iter {
     char text[ZSET_TEXT_SIZE];          /* may contain that member, if small */
 };
 void zset_iter_at(struct zset_iter *iter, const struct zset *zset, size_t rank);
-/* Return the next or previous member, borrowed; false at the end. `score` may be NULL. */
+/* Return the member at the iterator's rank, borrowed, and move one rank up or down. Return false
+ * past either end. `score` may be NULL. */
 bool zset_iter_next(struct zset_iter *iter, struct bytes *member, double *score);
 bool zset_iter_prev(struct zset_iter *iter, struct bytes *member, double *score);
 /* Returns the member of the last step as bytes that stay valid until the set changes, even after

@@ -9,7 +9,7 @@
  * A record stores its score as the distance from the base: a time in milliseconds within two hours
  * of the base takes at most three bytes instead of six. The rest of a member is stored as text, or
  * in half a byte per character if in all members it consists of decimal digits, or of an even
- * number of hexadecimal ones.
+ * number of hexadecimal ones in lower case.
  *
  * Stored forms are ordered like the members themselves, so that members can be searched and
  * compared without being spelled: converted back to their text. For this order a decimal digit d is

@@ -67,7 +67,8 @@ uint32_t zset_packed_get(const struct packed *packed, const struct zset_front *f
 uint32_t zset_packed_find(const struct packed *packed, struct bytes member);
 
 /* As zset_put, zset_expire, zset_rank, zset_below_score and zset_below_member. Put, add and expire
- * return false and change nothing if the result does not fit. */
+ * return false if the result does not fit; the members then are as before, but the front may have
+ * changed. */
 bool zset_packed_put(struct packed *packed, struct bytes member, double score, msec at);
 /* The member must be there. */
 bool zset_packed_expire(struct packed *packed, struct bytes member, msec at);

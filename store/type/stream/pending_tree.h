@@ -29,14 +29,15 @@ void pending_tree_drop(struct pending_tree *tree);
 bool pending_tree_drop_some(struct pending_tree *tree, size_t *work);
 
 /* Adds the record. If there is a record with the same ID, replaces it, copies the old one to *old
- * and returns true. O(log n) */
+ * and returns true; otherwise *old has no meaning. O(log n) */
 bool pending_tree_put(struct pending_tree *tree, const struct pending_record *record,
                       struct pending_record *old);
 /* Removes the record of this ID, after copying it to *removed. Returns false if there is none;
  * *removed then has no meaning. O(log n) */
 bool pending_tree_remove(struct pending_tree *tree, struct stream_id id,
                          struct pending_record *removed);
-/* Finds the record of this ID. Returns false if there is none. O(log n) */
+/* Finds the record of this ID. Returns false if there is none; *found then has no meaning. O(log n)
+ */
 bool pending_tree_find(const struct pending_tree *tree, struct stream_id id,
                        struct pending_record *found);
 /* Finds the record of a rank from 0. Returns false past the end. O(log n) */
@@ -48,7 +49,8 @@ struct pending_query {
     bool by_time;              /* only those with at <= until */
     msec until[PENDING_KINDS];
 };
-/* Finds the first record that matches the query. Returns false if none does. */
+/* Finds the first record that matches the query. Returns false if none does; *found then has no
+ * meaning. */
 bool pending_tree_next(const struct pending_tree *tree, const struct pending_query *query,
                        struct pending_record *found);
 

@@ -33,8 +33,8 @@ struct stream_block;
 
 struct stream *stream_new(void);
 void stream_free(struct stream *stream);
-/* Frees in slices: frees about *work entries and pending entries and subtracts their number from
- * *work. Returns true when done. */
+/* Frees in slices: frees about *work entries, texts of producers, groups, consumers and leaves of
+ * pending entries, and subtracts their number from *work. Returns true when done. */
 bool stream_free_some(struct stream *stream, size_t *work);
 
 size_t stream_count(const struct stream *stream); /* entries. O(1) */
@@ -121,7 +121,8 @@ bool stream_walk_packed(struct stream_walk *walk, struct stream_packed *packed);
  * nothing. */
 msec stream_retention(const struct stream *stream);
 void stream_set_retention(struct stream *stream, msec span);
-/* Returns the deadline of the first entry; NEVER without entries or retention. O(1) */
+/* Returns the deadline of the first entry, withheld or not; NEVER without entries or retention.
+ * O(1) */
 msec stream_next_deadline(const struct stream *stream);
 /* Returns the deadline of the first entry that has not expired by now, or NEVER. O(log n) */
 msec stream_next_deadline_after(const struct stream *stream, msec now);

@@ -67,8 +67,8 @@ struct stream_consumer *consumer_next(const struct stream_group *group,
                                       const struct stream_consumer *consumer); /* as group_next */
 struct bytes consumer_name(const struct stream_consumer *consumer);
 size_t consumer_pending(const struct stream_consumer *consumer); /* O(1) */
-/* Returns when the consumer last called a command. This is not part of the data: neither effects
- * nor snapshots record it. */
+/* Returns when the consumer last called a command. This is not part of the data: journals,
+ * snapshots and replicas do not receive it. COPY keeps it, and RDB payloads contain it. */
 msec consumer_seen_at(const struct stream_consumer *consumer);
 void consumer_saw(struct stream_consumer *consumer, msec now);
 
