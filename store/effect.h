@@ -123,7 +123,8 @@ struct effect {
     struct group_position position;
 };
 
-/* Convert the options of a push to the fields of EFFECT_REDE_OPTIONS or _FOLLOW, and back. */
+/* Convert the options of a push to the fields of EFFECT_REDE_OPTIONS or _FOLLOW, and back; without
+ * the schedule, which has an effect of its own. */
 static inline struct effect effect_of_options(enum effect_kind kind, struct bytes id,
                                               const struct push_options *options)
 {
@@ -204,7 +205,7 @@ static inline struct stream_packed effect_packed(const struct effect *effect)
                                    .own_names = (uint32_t)effect->from };
 }
 
-/* Are the instants, spans and tokens of an effect from outside in range? */
+/* Are `at` and `stage` of an effect from outside in range? */
 bool effect_times_ok(const struct effect *effect);
 
 struct txn;

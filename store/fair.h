@@ -65,8 +65,9 @@
  * BLOCK need no scan each time; but of more than FAIR_MOST such indexes the one that was used least
  * recently is dropped.
  *
- * Cost: O(log n) for each change of a dehydrator under the prefix; for SET and DROP of any key one
- * look-up for each distinct length of the prefixes. Nothing without an index. */
+ * Cost: O(log n) for each change of a dehydrator under the prefix; for SET, DROP, RENAME, COPY and
+ * MOVE of any key one look-up for each distinct length of the prefixes. Nothing without an index.
+ */
 #pragma once
 
 #include <sys/queue.h>
@@ -162,9 +163,9 @@ bool fair_has_looked(const struct fair_index *index, uint64_t number);
 /* Puts at most `most` keys whose instants have come into the ring. */
 void fair_catch_up(struct fair *fair, unsigned db, struct bytes prefix, msec now, size_t most);
 
-/* Puts keys whose instants have come into the ring, and finds the key whose turn it is. Returns
- * false if the ring is empty. The key may turn out to be unable to deliver, because only its node
- * is looked at. End its turn with fair_turned; until then `key` is valid. */
+/* Puts at most 16 keys whose instants have come into the ring, and finds the key whose turn it is.
+ * Returns false if the ring is empty. The key may turn out to be unable to deliver, because only
+ * its node is looked at. End its turn with fair_turned; until then `key` is valid. */
 bool fair_next(struct fair_index *index, msec now, struct bytes *key);
 /* Ends the turn of the key of the last fair_next: it goes to the end of the ring, or leaves it. */
 void fair_turned(struct fair_index *index, msec now);

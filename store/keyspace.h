@@ -129,8 +129,8 @@ static inline struct due_at keyspace_next_due(const struct keyspace *ks)
 bool entry_expired(const struct keyspace *ks, const struct entry *entry, msec now);
 
 /* Returns the delivery counts of an empty dehydrator, borrowed; {0} if there are none. They were
- * kept when the key was removed (drained.h), or belong to a key that has neither elements nor spans
- * left but has not been removed yet. O(1) */
+ * kept when the key was removed (drained.h), or belong to a key that has nothing left to keep but
+ * has not been removed yet. O(1) */
 struct delivery_tally keyspace_drained(const struct keyspace *ks, struct bytes key, msec now);
 
 /* Hides keys that are due by now. Moves at most `most` nodes and returns how many; fewer than

@@ -16,7 +16,7 @@ struct prefetch {
     bool writes; /* the key's deadline may be moved */
     /* The hashes of the key and of the argument after it, where known; else NULL. */
     const uint64_t *key_hash, *next_hash;
-    /* Results of the steps done so far. */
+    /* Results of the steps done so far; 0 before. */
     bool hashed, member_hashed;
     uint64_t hash, member_hash; /* hashes of the key, and of the presumed member */
     struct bytes member;

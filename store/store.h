@@ -107,7 +107,7 @@ void store_free(struct store *store);
  * statistics stay, and the next token leaps. Frees `other` at once, but the old keys in slices.
  * Both must have the same number of databases. O(databases + policies + libraries) */
 void store_replace(struct store *store, struct store *other);
-/* Frees `other`; its keys join the reclaim queue of `store`. O(databases) */
+/* Frees `other`; its keys join the reclaim queue of `store`. O(databases + policies + libraries) */
 void store_discard(struct store *store, struct store *other);
 
 /* Sets the listener and its event mask (LISTEN_*), replacing the previous ones. NULL for no
@@ -135,7 +135,8 @@ size_t store_count_to_hide(const struct store *store, msec now, size_t most);
  * O(databases) */
 msec store_next_to_hide(const struct store *store);
 
-/* Returns the first instant at which expiry_run has work, or NEVER. O(databases) */
+/* Returns the first instant at which expiry_run has work, or NEVER; if keys are hidden, perhaps an
+ * earlier one. O(databases) */
 msec store_next_due(const struct store *store);
 
 /* Checks the invariants of the store's structures; aborts if one is broken. O(n) */

@@ -40,8 +40,9 @@ void *mem_alloc_lines(size_t size);
  * room for *cap. Doubles a full array. Returns the array's address. Amortised O(1). */
 void *mem_grow(void *array, size_t count, size_t *cap, size_t size);
 
-/* For sizes that a client chooses: return NULL if there is no memory. While memory is short, they
- * refuse blocks of more than 32 KiB, which leaves the rest of the reserve to mem_alloc. */
+/* For sizes that a client chooses: return NULL, and leave `old` as it is, if there is no memory.
+ * For up to 32 KiB they too release the reserve. Larger blocks are refused while memory is short,
+ * which leaves the rest of the reserve to mem_alloc. */
 void *mem_try_alloc(size_t size);
 void *mem_try_realloc(void *old, size_t size);
 /* Returns true if this much can be allocated without touching the reserve. Costs one large malloc
@@ -83,7 +84,7 @@ size_t mem_pool_spare(void); /* the part of it in entirely free slabs, which mem
  * needed: freeing does this whenever many slabs are free. */
 bool mem_trim(void);
 
-size_t mem_peak(void);
+size_t mem_peak(void); /* the most that mem_used has been, without shared.h */
 void mem_reset_peak(void);
 size_t mem_resident(void); /* resident bytes of the process (RSS), or 0 if unknown */
 /* Figures of the pool and jemalloc together. Without jemalloc only part of them is known:
@@ -97,8 +98,9 @@ struct mem_allocators {
 };
 struct mem_allocators mem_allocators(void);
 void mem_purge(void); /* asks the allocator to return unused memory to the system */
-/* Starts a thread of the allocator that returns unused memory, so that free() need not wait for the
- * system. Call this after the process has become a daemon, because fork() does not copy threads. */
+/* Starts a thread of jemalloc that returns unused memory, so that free() need not wait for the
+ * system; no effect with other allocators. Call this after the process has become a daemon, because
+ * fork() does not copy threads. */
 void mem_purge_in_background(void);
 /* Writes the allocator's own report in pieces. */
 void mem_describe(void (*write)(void *ctx, const char *text), void *ctx);

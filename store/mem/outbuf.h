@@ -38,8 +38,8 @@ void outbuf_drop(struct outbuf *out); /* empties it; `optional` stays */
 void outbuf_append(struct outbuf *out, const void *data, size_t len);
 
 /* Appends the bytes of another owner without a copy. They must not change until outbuf calls
- * release(owner): when all of them have been consumed or dropped, or at once if output is lost.
- * O(1) */
+ * release(owner): when all of them have been consumed or dropped, or at once if there are none or
+ * output is lost. O(1) */
 void outbuf_append_shared(struct outbuf *out, const void *data, size_t len,
                           void (*release)(void *owner), void *owner);
 
@@ -63,8 +63,8 @@ void outbuf_splice(struct outbuf *out, struct outbuf *from);
 /* Fills at most `max` iovecs with the first bytes; returns how many. */
 int outbuf_peek(const struct outbuf *out, struct iovec *iov, int max);
 
-/* Return the number of unsent bytes in the first chunk, and the size of that chunk in memory; 0
- * when empty. */
+/* Return the number of unsent bytes in the first chunk, and the memory of that chunk, without bytes
+ * of another owner; 0 when empty. */
 size_t outbuf_first_len(const struct outbuf *out);
 size_t outbuf_first_size(const struct outbuf *out);
 

@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 struct relocation {
-    size_t left;          /* budget left: a visit to a block costs 1, and a copy about as much as
-                           * seven visits */
+    size_t left;          /* budget left: a visit to a block costs 1; a copy costs 6 more, and
+                           * another 1 for each 128 bytes */
     uint64_t moved, kept; /* blocks so far */
 };
 

@@ -9,9 +9,9 @@
  * A slot packs instant (46 bits), arrival number (35 bits) and pointer into 16 bytes. Two cases
  * exceed these widths:
  *
- * - 46 bits reach from 1970 to the year 4199. Later deadlines, up to INSTANT_MAX, are too rare to
- *   justify wider slots for all. Such a far instant is stored in an extra block of 16 bytes, and
- *   the order stays exact.
+ * - 46 bits reach from 1970 to the year 4199. Earlier and later deadlines are too rare to justify
+ *   wider slots for all. Such a far instant is stored in an extra block of 16 bytes, and the order
+ *   stays exact.
  * - When arrival numbers run out (2^35 since the agenda was last empty), all slots are renumbered
  *   from 0, in O(n log n). */
 #pragma once
@@ -61,7 +61,8 @@ struct deadline *agenda_pop_due(struct agenda *ag, msec now);
 /* Makes the slot of an armed deadline point to `d`, its new copy, after the owner moved. O(1) */
 void agenda_moved(struct agenda *ag, struct deadline *d);
 
-/* Relocates the agenda's own blocks, not the owners of deadlines. */
+/* Relocates some of the agenda's own blocks, not the owners of deadlines. Done when cursor->at is 0
+ * again. */
 void agenda_relocate(struct agenda *ag, struct relocation_cursor *cursor,
                      struct relocation *relocation);
 
