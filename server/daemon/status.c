@@ -72,7 +72,7 @@ void status_write(const struct parts *parts, char *text, size_t size)
             strftime(stamp, sizeof(stamp), "%Y-%m-%d %H:%M:%S", &local);
         add(&line, "; last snapshot %s", stamp);
     }
-    if (report.saving || report.rewriting) {
+    if (report.task.what != NULL) {
         add(&line, "; ");
         add_progress(&line, &report.task);
     }

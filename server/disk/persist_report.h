@@ -11,7 +11,7 @@
 enum persist_outcome {
     PERSIST_DONE,      /* done, or starts in the background at the end of the turn */
     PERSIST_SCHEDULED, /* will start as soon as possible */
-    PERSIST_SAVING,    /* not started: a snapshot is being written */
+    PERSIST_SAVING,    /* not started: a snapshot is being written, or scheduled */
     PERSIST_REWRITING, /* not started: the journal is being rewritten */
     PERSIST_FAILED,
     PERSIST_FOREIGN, /* not started: dbfilename is a file of another program */
@@ -31,13 +31,13 @@ struct persist_report {
     struct progress_report load; /* in bytes; while loading */
     int64_t start_sec;           /* unix time: when loading began */
     bool saves_inline; /* a file is being written without a child; `save` has the progress */
-    struct progress_report save, task; /* in keys; task: of the child, while saving or rewriting */
+    struct progress_report save, task; /* in keys; `task` is the child's, and zero without one */
     int64_t last_save_sec;             /* unix time; without a snapshot, the time of the start */
     struct persist_counts saves, rewrites;
     const char *write_error;                       /* why the journal can't be written, or NULL */
     int64_t current_save_sec, current_rewrite_sec; /* -1 if there is none */
     uint64_t changes_since_save;
-    uint64_t journal_bytes, base_bytes; /* of all files now; of the base */
+    uint64_t journal_bytes, base_bytes; /* of base and segments; of the base */
     /* Files that a base has replaced but that are kept. reachable_since is the first instant that a
      * start with `until` can reach, or -1. */
     uint64_t kept_files, kept_bytes;

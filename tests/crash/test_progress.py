@@ -2,15 +2,43 @@
 """The places that show the progress of loading or of a snapshot. Slow reads and writes give the time to look."""
 import contextlib
 import json
+import os
+import signal
+import socket
 
-from crash import (CHILDREN, COME_LATE, EVER, LARGE_KEYS, WRITE, Kept, calls, equal, fill_large, run,
-                   start_slowly, test, wait_for)
+from crash import (CHILDREN, COME_LATE, EVER, FIRST_PROCESS, HOLD, LARGE_KEYS, REPLY_SECONDS, SYNC, WRITE, Kept, calls,
+                   equal, fill_large, run, start_slowly, test, wait_for)
 from http_port import Port, rows_of_page
 from prometheus import value_of
 
 
 class KeptPort(Port, Kept):
     """With a metrics port."""
+
+
+class KeptService(Kept):
+    """A service of systemd, to which it sends its status."""
+
+    def start(self):
+        self.systemd = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.systemd.settimeout(REPLY_SECONDS)
+        self.systemd.bind(os.path.join(self.dir, "notify"))
+        os.environ["NOTIFY_SOCKET"] = os.path.join(self.dir, "notify")
+        try:
+            super().start()
+        finally:
+            del os.environ["NOTIFY_SOCKET"]
+        self.status()
+
+    def stop(self):
+        super().stop()
+        self.systemd.close()
+
+    def status(self):
+        """The status of the next message that says that the daemon is ready."""
+        while b"READY=1" not in (message := self.systemd.recv(1000)):
+            pass
+        return next(line for line in message.decode().split("\n") if line.startswith("STATUS="))
 
 
 @contextlib.contextmanager
@@ -58,6 +86,19 @@ def info_shows_how_far_a_snapshot_is():
         daemon.plan.heal()
         daemon.await_quiet()
         equal(daemon.info()["current_save_keys_processed"], "0")
+
+
+@test
+def status_shows_no_progress_while_a_rewrite_has_no_child():
+    with KeptService("--supervised", "systemd", fault=True) as daemon:
+        daemon.plan.set(1, HOLD, calls(SYNC), whose=FIRST_PROCESS)
+        daemon.call("BGREWRITEAOF")
+        assert wait_for(lambda: daemon.plan.acted == 1), daemon.log()
+        daemon.process.send_signal(signal.SIGHUP)
+        shown = daemon.status()
+        assert "of memory; journal " in shown and "%" not in shown, shown
+        daemon.plan.heal()
+        daemon.await_quiet()
 
 
 @test
