@@ -16,15 +16,15 @@
 enum manifest_found data_folder_find_journal(const struct conf *conf, struct manifest *manifest,
                                              char why[MANIFEST_WHY_MAX]);
 /* Prevents an empty start that would hide the user's data. Call when a start has found no data:
- * returns true, with the reason to fail in `why`, if an append-only file of Redis lies where the
- * journal would be created. Returns false if there is none, or if appendonly is off. */
+ * returns true, with the reason to fail in `why`, if Redis would load an append-only file with
+ * these options. Returns false if there is none, or if appendonly is off. */
 bool data_folder_refuse_redis(const struct conf *conf, char *why, size_t size);
 /* For a start without data: if dir contains data of Redis, logs the file and how to import it. */
 void data_folder_note_redis(const struct conf *conf);
 /* Stores the path of the file that the option `import` names, perhaps relative to appenddirname. If
  * the option names a folder, searches the folder for a file. Returns false with the reason in `why`
- * if the folder contains no file of Redis or several manifests, or if the name is too long. Returns
- * true for a file that does not exist. */
+ * if the folder contains neither a manifest (Redis' or ours) nor a file of Redis, or several
+ * manifests, or if the name is too long. Returns true for a file that does not exist. */
 bool data_folder_find_import(const struct conf *conf, char path[DISK_PATH_MAX], const char **why);
 /* Loads the manifest at this path: *found and `why` are the results of manifest_load, and the
  * caller drops the manifest. Returns false, without loading anything, if the file is not named like

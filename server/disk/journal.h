@@ -45,7 +45,7 @@ enum journal_sync_mode { JOURNAL_SYNC_NEVER, JOURNAL_SYNC_EVERY_SECOND, JOURNAL_
 enum journal_state {
     JOURNAL_OK,
     JOURNAL_CANNOT_WRITE, /* journal_flush tries again */
-    JOURNAL_NEEDS_BASE,   /* a sync failed, or there is no file yet: call journal_restart_begin */
+    JOURNAL_NEEDS_BASE,   /* writes nothing until journal_open or journal_restart_end */
 };
 
 /* Creates a segment that consists only of its header, and syncs the file; the caller lists and
@@ -76,8 +76,9 @@ bool journal_settles(
     const struct journal *journal);           /* do records stay in memory until journal_resume? */
 void journal_resume(struct journal *journal); /* the next flush writes records again */
 
-/* Writes and syncs everything, waits for the sync, and closes the file. Returns 0, or an errno if
- * some bytes are not on the medium. */
+/* Writes and syncs all complete records, waits for the sync, and frees the journal. Returns 0, or
+ * an errno if some bytes are not on the medium. In JOURNAL_NEEDS_BASE writes nothing, and returns
+ * the error that led there, if any. */
 int journal_close(struct journal *journal);
 
 /* Returns the buffer to which the caller appends the text of a record. journal_end_record completes
@@ -86,12 +87,12 @@ struct outbuf *journal_buffer(struct journal *journal);
 size_t journal_text(const struct journal *journal); /* bytes of the record that is not complete */
 void journal_end_record(struct journal *journal);
 
-/* Call at the end of each turn: writes all complete records, and requests a sync if one is due. If
- * a record is longer than 1 MiB, it and the records after it are written in parts, one part in each
- * call. Writes nothing while records must stay in memory (the states in journal.c). In
- * JOURNAL_NEEDS_BASE drops them, unless a restart keeps them. `now` is monotonic, in microseconds.
- * Returns the number of microseconds after which the next call is needed even without a turn, or
- * -1. */
+/* Call at the end of each turn: writes all complete records, and requests a sync if one is due. A
+ * record longer than 1 MiB, and records that had to wait for a base, a sync or the disk, are
+ * written in parts, one part in each call; so are the records after a long one. Writes nothing
+ * while records must stay in memory (the states in journal.c). In JOURNAL_NEEDS_BASE drops them,
+ * unless a restart keeps them. `now` is monotonic, in microseconds. Returns the number of
+ * microseconds after which the next call is needed even without a turn, or -1. */
 int64_t journal_flush(struct journal *journal, int64_t now);
 /* Requests a sync of the written bytes at once, before it is due, so that slow operations of the
  * caller on the same medium do not delay the sync. No effect if a sync of all written bytes was
@@ -121,7 +122,7 @@ enum journal_state journal_state(const struct journal *journal);
 /* Has journal_restart_begin been called, and neither journal_restart_end nor journal_restart_cancel
  * since? */
 bool journal_is_restarting(const struct journal *journal);
-int journal_error(const struct journal *journal); /* the last error, or 0 */
+int journal_error(const struct journal *journal); /* the error that led to the state, or 0 */
 void journal_set_sync_mode(struct journal *journal, enum journal_sync_mode mode);
 
 /* Directs later records to a new segment, which was just created and is listed in the manifest with
@@ -129,9 +130,9 @@ void journal_set_sync_mode(struct journal *journal, enum journal_sync_mode mode)
  * any policy; nothing is written to the new segment until that sync has ended, because files with a
  * gap between them would not load.
  *
- * Returns 0 and takes ownership of `fd`; EBUSY while an earlier segment is being synced, a big
- * record is being written or journal_settle holds records back; or an errno, that of the write or,
- * if the journal needs a base, of the reason for that. */
+ * Returns 0 and takes ownership of `fd`; EBUSY while an earlier segment is being synced or closed,
+ * a part of the records is written or journal_settle holds records back; or an errno, that of the
+ * write or, if the journal needs a base, of the reason for that. */
 int journal_rotate(struct journal *journal, int fd, uint32_t id);
 
 /* Begins a restart: drops unwritten records, because the base that the caller begins now contains
@@ -141,9 +142,10 @@ void journal_restart_begin(struct journal *journal, uint32_t id);
 /* Ends a restart whose base has failed: the journal needs a base again, and the next flush drops
  * the records that were kept. No effect unless it is restarting. */
 void journal_restart_cancel(struct journal *journal);
-/* Ends a restart: returns to JOURNAL_OK and writes the kept records to `fd`, the new segment. The
- * manifest must list the new base and this segment. Returns 0 and takes ownership of `fd`; or EBUSY
- * while the thread closes an earlier segment: then try again after the next journal_sync_done. */
+/* Ends a restart: returns to JOURNAL_OK, and the next flushes write the kept records to `fd`, the
+ * new segment. The manifest must list the new base and this segment. Returns 0 and takes ownership
+ * of `fd`; or EBUSY while the thread closes an earlier segment: then try again after the next
+ * journal_sync_done. */
 int journal_restart_end(struct journal *journal, int fd);
 /* Enters JOURNAL_NEEDS_BASE from any state, because the data will be replaced. */
 void journal_need_base(struct journal *journal);

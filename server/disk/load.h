@@ -1,6 +1,7 @@
 /* load: decides which files hold the data, and loads them: the journal, a snapshot, or files of
  * Redis to import. Depends on the formats, data_folder and the store. Does not open the journal for
- * writing: the only change that it makes to files is to cut off a journal's torn end. */
+ * writing: the only change that it makes to files is to move a journal's torn end to a file of its
+ * own. */
 #pragma once
 
 #include "server/disk/format/manifest.h"

@@ -9,8 +9,8 @@
  *
  * A base is the whole store in a snapshot file, written by a forked child while the parent
  * continues; the kernel copies the pages that the parent changes meanwhile. A rewrite of the
- * journal starts a new segment, writes a base of the data before it, then deletes the older files
- * (doc/durability.md). */
+ * journal starts a new segment, writes a base of the data before it, then deletes the older files,
+ * or keeps them for as long as journal-keep says (doc/durability.md). */
 #pragma once
 
 #include "server/disk/persist_report.h"
@@ -67,10 +67,10 @@ void persist_second(struct persist *persist); /* about once a second: save point
  * removes files is at work? If so, call them after files_done. */
 bool persist_has_to_wait(const struct persist *persist);
 /* Avoids that persist_configure waits for the disk. Call before it, with the new value of
- * appendonly. Returns true if the thread must first create a new journal's first file, or sync the
- * end of the journal that is turned off: then call again after files_done. During that sync later
- * changes stay in memory, and their replies wait. These changes are written if persist_configure
- * does not follow within two turns. */
+ * appendonly. Returns true if the thread is at work, must first create a new journal's first file,
+ * or must sync the end of the journal that is turned off: then call again after files_done. During
+ * that sync later changes stay in memory, and their replies wait. These changes are written if
+ * persist_configure does not follow within two turns. */
 bool persist_prepare(struct persist *persist, bool appendonly);
 /* Applies changed options: turns the journal on or off, and sets how often it syncs. Returns false
  * if the journal could not be started; the reason is logged. */
@@ -92,8 +92,8 @@ uint64_t persist_safe_position(const struct persist *persist);
  * the data; drops unwritten records. A start before that base is complete would load the old data.
  * No effect if the journal is off. */
 void persist_replaced(struct persist *persist);
-/* Are base and journal synced up to this position? False if the journal is off, and while the first
- * base of new data is being written. */
+/* Are base and journal synced up to this position? False if the journal is off, and until it has
+ * its first base, or that of replaced data. */
 bool persist_has_synced(const struct persist *persist, uint64_t position);
 
 /* ---- on demand ---- */
@@ -102,6 +102,9 @@ enum persist_outcome persist_save(struct persist *persist); /* at once, blocking
 /* Saves as persist_save does, but first cancels a child that is writing a snapshot. No effect while
  * data is being loaded. */
 enum persist_outcome persist_save_at_end(struct persist *persist);
+/* Schedule a snapshot or a rewrite, which begins at the end of the turn, or once the running child
+ * has ended. With a rewrite running, a snapshot is scheduled only if or_schedule is set. If the
+ * journal is off, nothing is rewritten, but the outcome is PERSIST_SCHEDULED. */
 enum persist_outcome persist_begin_save(struct persist *persist, bool or_schedule);
 enum persist_outcome persist_begin_rewrite(struct persist *persist);
 /* For DEBUG: replaces the contents of the store with those of the snapshot, which it saves first,

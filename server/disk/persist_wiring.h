@@ -16,8 +16,8 @@ struct persist_wiring {
     struct store *store;
     /* Called when a load begins and after each MiB or so of it, to serve connections. */
     void (*progress)(void *ctx);
-    /* Called often while a snapshot or base is written without a child, which blocks the loop. Must
-     * not run a turn. May be NULL. */
+    /* Called often during work that blocks the loop: writing a snapshot or base without a child,
+     * loading a long record, and a reload. Must not run a turn. May be NULL. */
     void (*works)(void *ctx);
     /* Runs a command of a Redis AOF, which may be any command. Returns false if it failed. */
     bool (*command)(void *ctx, unsigned *db, int argc, const struct bytes *argv);

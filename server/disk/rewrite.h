@@ -105,7 +105,7 @@ bool rewrite_restarts(const struct rewrite *rewrite);
 /* ---- the thread ---- */
 
 bool rewrite_has_thread(const struct rewrite *rewrite); /* is it at work? */
-void rewrite_await(struct rewrite *rewrite);            /* waits until the step has ended */
+void rewrite_await(struct rewrite *rewrite); /* waits for the step, and takes its result */
 /* Returns the manifest. While the thread works, only the thread may use it: call rewrite_await
  * first. */
 struct manifest *rewrite_manifest(struct rewrite *rewrite);
@@ -138,8 +138,8 @@ void rewrite_begin_try(struct rewrite *rewrite);
 int rewrite_end_try(struct rewrite *rewrite);
 void rewrite_begin_note(struct rewrite *rewrite); /* NOTE; waits for the step before */
 
-/* A base that is written without a child, by `write`. `blank` says that the store has no keys; the
- * manifest records this. */
+/* A base that is written without a child, by `write`. `blank`: the store has neither policies nor
+ * libraries; if it has no keys either, the manifest records that the journal began without data. */
 struct rewrite_now {
     int (*write)(void *ctx, const char *path, struct base_size *size);
     void *ctx;
