@@ -1,5 +1,6 @@
 /* quoted: splits off words with quotes, by the rules of redis.conf and inline requests
- * (sdssplitargs of Redis). "..." may contain \n \r \t \b \a \xHH, and '...' may contain \'. */
+ * (sdssplitargs of Redis). "..." may contain \n \r \t \b \a \xHH, and \ before any other character
+ * stands for that character; '...' may contain \'. */
 #pragma once
 
 #include <stdbool.h>

@@ -21,7 +21,7 @@ struct span {
 
 struct zone {
     size_t count;
-    int64_t cycle_from; /* from then on the footer's rule holds; INT64_MAX without one */
+    int64_t cycle_from; /* from then on a footer with daylight saving time holds; or INT64_MAX */
     struct span spans[];
 };
 

@@ -29,10 +29,11 @@ size_t outlook_next(const struct keyspace *ks, msec now, struct due *due, size_t
 /* ---- overdue --------------------------------------------------------------------------------- */
 
 struct overdue {
-    size_t keys;    /* expired, not yet removed */
-    size_t members; /* expired but not yet removed, in keys that have not expired */
+    size_t keys;    /* whose own deadline has passed */
+    size_t members; /* members and entries of other keys that have expired */
 };
-/* Adds the keyspace's counts to *overdue; stops when their sum reaches `most`. O(found) */
+/* Adds to *overdue what has expired in the keyspace but is not yet removed; stops when the sum
+ * reaches `most`. O(found + keys that are due) */
 void outlook_overdue(const struct keyspace *ks, msec now, size_t most, struct overdue *overdue);
 
 /* ---- the forecast -----------------------------------------------------------------------------
@@ -82,8 +83,8 @@ static inline bool outlook_count_any(const struct outlook_count *count)
 struct outlook;
 
 struct outlook *outlook_new(const struct keyspace *ks, msec now);
-/* Calls a visitor for each counted key, expired or not. The visitor must not change data. Call this
- * function before the first step. */
+/* Calls a visitor for each key, expired or not, when its turn to be counted comes. The visitor must
+ * not change data. Call this function before the first step. */
 void outlook_watch(struct outlook *outlook, void (*visit)(void *ctx, const struct entry *entry),
                    void *ctx);
 void outlook_free(struct outlook *outlook);

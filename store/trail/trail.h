@@ -206,8 +206,8 @@ void trail_replaced(struct trail *trail, msec now);
 
 /* Writes the events of a name, newest first, at most TRAIL_FOUND_MAX, including those of the whole
  * database `db`. Returns their number. *since is the instant from which on no event of the name is
- * missing. *shared is true if a record of another name was found whose hash agrees with this one in
- * its low 32 bits. */
+ * missing but refreshes that the same setter has repeated. *shared is true if a record of another
+ * name was found whose hash agrees with this one in its low 32 bits. */
 size_t trail_find(const struct trail *trail, uint64_t hash, unsigned db, struct trail_event *events,
                   msec *since, bool *shared);
 /* Returns what ended a name that is missing, or TRAIL_NONE if that is not known. A key whose last

@@ -162,9 +162,9 @@ struct entry *txn_find_without_lru(struct txn *txn, struct bytes key);
 struct entry *txn_find(struct txn *txn, struct bytes key);
 struct entry *txn_find_counted(struct txn *txn, struct bytes key);
 struct entry *txn_find_unsettled(struct txn *txn, struct bytes key);
-/* Counts another miss of a key that txn_find_counted did not find, for a command in which Redis
- * looks the key up twice and counts both misses. The counts of misses by their cause include only
- * the first. */
+/* Counts and records another miss of a key that txn_find_counted did not find, for a command in
+ * which Redis looks the key up twice and counts both misses. The counts of misses by their cause
+ * include only the first. */
 void txn_miss_again(struct txn *txn, struct bytes key);
 /* Does the set, hash or sorted set have this member, not expired? O(1) */
 bool txn_member_lives(const struct txn *txn, const struct entry *entry, struct bytes member);
@@ -200,9 +200,11 @@ struct entry *txn_key_store(struct txn *txn, struct bytes key, struct object obj
 struct entry *txn_key_restore(struct txn *txn, struct bytes key, struct object object, msec at);
 /* Sets idle time or frequency (0 to 255), whichever the store keeps; -1 leaves it unchanged. */
 void txn_key_accessed(struct txn *txn, struct entry *entry, int64_t idle_seconds, int frequency);
+/* Exchanges two databases. If they differ, ends the call and begins another one. */
 void txn_swap(struct txn *txn, unsigned a, unsigned b);
+/* Empty one database, or all. No entry may be used afterwards. */
 void txn_flush(struct txn *txn, unsigned db);
-void txn_flush_all(struct txn *txn);       /* every database */
+void txn_flush_all(struct txn *txn);
 size_t txn_count(struct txn *txn);         /* keys of the call's database that have not expired */
 struct entry *txn_random(struct txn *txn); /* not expired; NULL if there is none */
 /* Makes one step of SCAN: visits some entries that have not expired, and returns the next cursor.
@@ -262,8 +264,8 @@ int64_t txn_string_append(struct txn *txn, struct entry *entry, struct bytes tai
  * record one event. Returns the new length. If memory runs out, returns -1 and changes nothing. */
 int64_t txn_string_write(struct txn *txn, struct bytes key, struct entry *entry, size_t offset,
                          struct bytes data, enum event event);
-/* Extends the string with zeros to `len` (1 or more) before a write in the same call. With
- * `is_part`, both count as one change. Returns false if memory runs out. */
+/* Extends the string with zeros to `len`, which must be longer, before a write in the same call.
+ * With `is_part`, both count as one change. Returns false if memory runs out. */
 bool txn_string_grow(struct txn *txn, struct bytes key, struct entry *entry, size_t len,
                      bool is_part);
 /* Sets the soft deadline of a string. `event` is EVENT_STALE or EVENT_NONE. */

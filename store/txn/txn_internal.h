@@ -24,8 +24,8 @@ static inline struct brief_tail *txn_brief_tail(const struct txn *txn)
     return store->listener.brief;
 }
 /* Passes the effect to the listener, sets the access time, and notes the write for the key's
- * policy. An event that the call repeats on the same key is marked `again`: ZADD with three members
- * is one "zadd". */
+ * policy. An event that the call repeats on a key, before it records another key's, is marked
+ * `again`: ZADD with three members is one "zadd". */
 void txn_record(struct txn *txn, struct entry *entry, struct effect *effect);
 /* Records an effect with these and further fields. Most mutators end with it. */
 #define RECORD(txn, entry, KIND, EVENT, ...)                                                       \

@@ -4,7 +4,7 @@
 
 #include "store/txn/txn.h"
 
-/* Adds the holder, which must fit (lease_fits). Event "lease.take". */
+/* Adds or changes the holder, which must fit (lease_fits). Event "lease.take". */
 void txn_lease_take(struct txn *txn, struct entry *entry, const struct holder *holder,
                     uint32_t permits);
 /* Removes the holder, with event "lease.drop". Returns false if there is none. `owner` may point

@@ -1,6 +1,6 @@
-/* txn_settle: removes overdue members of one key in slices. Finding a key removes all its expired
- * members, which may take long. A caller that can wait asks with txn_settles_slowly first, and then
- * removes them by txn_settle_some. */
+/* txn_settle: removes overdue members of one key, and those beyond MAXLEN, in slices. Finding a key
+ * removes all its expired members, which may take long. A caller that can wait asks with
+ * txn_settles_slowly first, and then removes them by txn_settle_some. */
 #pragma once
 
 #include "store/txn/txn.h"

@@ -30,7 +30,8 @@ struct txn_type {
     bool due_stays; /* due elements are announced, and stay until a client takes them */
 
     /* Applies MAXLEN: removes `excess` elements at the end that the type or the policy determines.
-     * NULL if MAXLEN does not apply, and for lists, which are cut at the end opposite to a push. */
+     * NULL if MAXLEN removes nothing (a dehydrator refuses pushes instead), and for lists, which
+     * are cut at the end opposite to a push. */
     void (*cut)(struct txn *txn, struct entry *entry, const struct policy *policy, size_t excess);
     bool cut_copies; /* if few elements stay, `cut` copies them and drops the whole old value */
 
