@@ -12,6 +12,7 @@
  *     preparing      delays requests that need a thread first
  *     multi          the queue of MULTI, which EXEC runs
  *     long_queries   computes replies that take longer than a turn
+ *     session_reset  RESET, and the end of a session
  *     author         names the session in the trail of deadlines
  *   without a request of a client:
  *     unblock        runs the commands of blocked clients again

@@ -1,12 +1,19 @@
-/* session_reset: ends a session's wait, MULTI, WATCH, subscriptions and login, and clears its
- * fields. */
+/* session_reset: what RESET does to a session, which is also the first part of its end. */
 #pragma once
 
+struct monitor;
 struct pubsub;
 struct session;
+struct tracking;
 struct watch;
 
-/* Resets the session of a closed connection to that of a new client, and releases what it owns.
- * What stays: its id, `changed`, `has_gone`, the outbuf, the state, last_command, last_parent, and
- * the effect of CLIENT REPLY SKIP. */
-void session_reset(struct session *session, struct watch *watch, struct pubsub *pubsub);
+/* Ends the session's MULTI, WATCH, subscriptions, tracking and MONITOR, and clears its database,
+ * RESP version, modes and name. As in Redis, no_evict and the names of the library stay. The caller
+ * then gives the session the user of a new one. `tracking` and `monitor` may be NULL if the session
+ * uses neither. */
+void session_reset(struct session *session, struct watch *watch, struct pubsub *pubsub,
+                   struct tracking *tracking, struct monitor *monitor);
+/* Ends the session: its wait and its login too. Frees all that it owns. Nothing may use the session
+ * afterwards, except to end it again. */
+void session_drop(struct session *session, struct watch *watch, struct pubsub *pubsub,
+                  struct tracking *tracking, struct monitor *monitor);

@@ -506,10 +506,8 @@ static void client_free(struct client *client)
     TAILQ_REMOVE(&all->by_age, client, by_age);
     all->count--;
     all->doomed -= is_doomed(client);
-    monitor_forget(all->w.engine->observer->monitor, &client->session);
-    if (all->w.engine->hooks->tracking != NULL)
-        tracking_forget(all->w.engine->hooks->tracking, &client->session);
-    session_reset(&client->session, all->w.engine->watch, all->w.pubsub);
+    session_drop(&client->session, all->w.engine->watch, all->w.pubsub,
+                 all->w.engine->hooks->tracking, all->w.engine->observer->monitor);
     transport_close(&client->transport);
     requests_drop(&client->requests);
     outbuf_drop(&client->out);

@@ -28,7 +28,7 @@ static inline void caller_init(struct caller *caller)
 
 static inline void caller_drop(struct caller *caller, struct watch *watch, struct pubsub *pubsub)
 {
-    session_reset(&caller->session, watch, pubsub);
+    session_drop(&caller->session, watch, pubsub, NULL, NULL);
     outbuf_drop(&caller->out);
 }
 

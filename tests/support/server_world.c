@@ -139,8 +139,8 @@ void server_world_init(struct server_world *world, enum server_world_listening l
 void server_world_drop(struct server_world *world)
 {
     for (unsigned i = 0; i < SERVER_WORLD_CALLERS; i++) {
-        tracking_forget(world->hooks.tracking, &world->callers[i].session);
-        session_reset(&world->callers[i].session, world->hooks.watch, world->pubsub);
+        session_drop(&world->callers[i].session, world->hooks.watch, world->pubsub,
+                     world->hooks.tracking, world->observer.monitor);
         outbuf_drop(&world->callers[i].out);
         mem_free(world->callers[i].heard);
     }

@@ -7,7 +7,7 @@
 #include "server/admin/compat.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/session.h"
-#include "server/engine/multi.h"
+#include "server/engine/session_reset.h"
 #include "store/base/number.h"
 
 /* PING. The PONG of a RESP2 subscriber has the form of a message, because RESP2 has no pushes. */
@@ -135,18 +135,10 @@ static void cmd_reset(struct call *call)
 {
     const struct admin_parts *context = call->context;
     struct session *session = call->session;
-    multi_drop(session);
-    watch_forget(context->engine->watch, session);
-    pubsub_forget(context->pubsub, session);
-    if (session->tracker != NULL) tracking_off(context->engine->hooks->tracking, session);
-    if (context->observer != NULL) monitor_forget(context->observer->monitor, session);
-    session->db = 0;
-    session->out.version = 2;
-    if (session->reply_mode == REPLY_OFF) session->out.mute = false;
-    session->reply_mode = REPLY_ON;
-    session->no_touch = session->reads_replica = false;
+    session_reset(session, context->engine->watch, context->pubsub,
+                  context->engine->hooks->tracking,
+                  context->observer != NULL ? context->observer->monitor : NULL);
     acl_begin_session(context->engine->acl, session);
-    identity_set_name(session, LIT(""));
     resp_status(call->out, "RESET");
 }
 

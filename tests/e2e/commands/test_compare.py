@@ -12,6 +12,7 @@ escapes as in redis-cli, behind marks. An indented line continues the one before
     [kind]          only the reply's type is compared
     [near n]        integers, also inside the reply, that are at most n apart
     [fields]        only the names of name=value and name:value fields
+    [values a b]    only the values of the fields a and b
     [replies n]     the command has n replies (SUBSCRIBE a b: 2)
     [shuffled]      the n replies (or messages) come in any order
     [id]            the client's id in HELLO's reply may differ
@@ -200,6 +201,9 @@ def normal_form(reply, marks):
     value = read_reply(reply)[0]
     if "kind" in marks:
         return value[0]
+    if "values" in marks:
+        found = dict(re.findall(rb"([\w-]+)[=:]([^ \r\n]*)", value[1]))
+        return value[0], [found[name.encode()] for name in marks["values"].split()]
     if "fields" in marks:
         return value[0], re.findall(rb"([\w-]+)[=:]", value[1] or b"")
     if "sorted" in marks:
@@ -224,7 +228,7 @@ def is_same(ours, theirs, marks):
         return re.sub(number, rb"\1", ours) == re.sub(number, rb"\1", theirs)
     if "near" in marks:
         return is_near(ours, theirs, marks["near"])
-    if marks.keys() & {"kind", "fields", "sorted", "pairs"}:
+    if marks.keys() & {"kind", "fields", "values", "sorted", "pairs"}:
         return normal_form(ours, marks) == normal_form(theirs, marks)
     return False
 

@@ -67,7 +67,8 @@ static void cmd_login(struct call *call)
 
 static void cmd_reset(struct call *call)
 {
-    session_reset(call->session, engine.watch, pubsub);
+    session_reset(call->session, engine.watch, pubsub, NULL, NULL);
+    call->session->authenticated = false;
     resp_status(call->out, "RESET");
 }
 

@@ -288,8 +288,14 @@ START_TEST(reset_leaves_a_fresh_session)
     ask(anna, "multi");
     ask(anna, "subscribe a");
     ask(anna, "exec");
-    ask(anna, "reset");
     struct session *session = &anna->session;
+    session->peer = "127.0.0.1:50000";
+    session->no_evict = session->no_touch = session->reads_replica = true;
+    ask(anna, "reset");
+    ck_assert_str_eq(session->peer, "127.0.0.1:50000");
+    ck_assert(session->no_evict);
+    ck_assert(!session->no_touch);
+    ck_assert(!session->reads_replica);
     ck_assert_uint_eq(session->id, 7);
     ck_assert_uint_eq(session->db, 0);
     ck_assert_int_eq(session->out.version, 2);

@@ -4,7 +4,6 @@
 #include "server/engine/engine.h"
 #include "server/engine/react/pubsub.h"
 #include "server/engine/react/watch.h"
-#include "server/engine/session_reset.h"
 #include "server/engine/unblock.h"
 #include "tests/support/caller.h"
 #include "tests/support/suite.h"
@@ -121,7 +120,7 @@ START_TEST(unblocking_or_closing_a_session_resets_its_query)
     struct stats stats = { 0 };
     struct engine engine = { .stats = &stats };
     ck_assert(unblock_client(&engine, &callers[0].session, false));
-    session_reset(&callers[1].session, watch, pubsub);
+    session_end(&callers[1].session);
     ck_assert(questions[0].freed);
     ck_assert(questions[1].freed);
     long_queries_run(queries, 1);

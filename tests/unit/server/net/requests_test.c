@@ -109,7 +109,8 @@ static void end(void)
 {
     check_all();
     for (int i = 0; i < PEOPLE; i++) {
-        session_reset(&people[i].session, world.hooks.watch, world.pubsub);
+        session_drop(&people[i].session, world.hooks.watch, world.pubsub, world.hooks.tracking,
+                     world.observer.monitor);
         requests_drop(&people[i].requests);
         limits_drop(&people[i].limits);
         outbuf_drop(&people[i].out);
