@@ -18,10 +18,10 @@ static inline bool effect_brief_begins(char first)
 }
 
 /* Parses the effect at `data`, whose first byte passes effect_brief_begins. Returns REQUEST_WHOLE
- * and sets *size, or fails as request_read does. The effect borrows from `data`; its database is
- * left unchanged. *last is used as in effect_brief_print. */
+ * and sets *size, or fails as request_read does. The effect borrows from `data`, and its key
+ * perhaps from *last, which is used as in effect_brief_print; its database is left unchanged. */
 enum request_status effect_brief_read(const char *data, size_t len, struct bytes *last,
                                       struct effect *effect, size_t *size);
-/* Returns what effect_brief_read would return, with the same *size, but reads neither texts nor
- * numbers. */
+/* Does the part of effect_brief_read that finds the size: reads neither texts nor numbers, so it
+ * accepts invalid numbers and a missing key. */
 enum request_status effect_brief_measure(const char *data, size_t len, size_t *size);

@@ -55,7 +55,8 @@ struct effect_writer {
 };
 
 void effect_writer_init(struct effect_writer *writer, struct outbuf *out);
-/* Writes an effect, or adds it to the current run. Copies everything. Ignores EFFECT_NONE. */
+/* Writes an effect, or adds it to the current run. Copies its texts, or shares big blobs. Ignores
+ * EFFECT_NONE. */
 void effect_writer_put(struct effect_writer *writer, const struct effect *effect);
 /* Ends the run, so that later effects begin a new command. Call at the end of a record, and before
  * anyone else appends to `out` or consumes its bytes: until then the next effect may remove the
@@ -71,7 +72,8 @@ size_t effect_writer_print(const struct effect_writer *writer, const struct effe
                            char *to, size_t room);
 /* Does Redis 7.0 have this effect's command, with the same meaning? */
 bool effect_text_is_redis(const struct effect *effect);
-/* Makes the next effect write a SELECT, which must begin each file. Ends the run and the record. */
+/* Makes the next effect of a database write a SELECT, which each file needs before its first such
+ * effect. Ends the run and the record. */
 void effect_writer_restart(struct effect_writer *writer);
 
 struct effect_reader {

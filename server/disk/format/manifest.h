@@ -96,8 +96,8 @@ enum manifest_found {
     MANIFEST_LOADED,
     MANIFEST_FOREIGN, /* loaded, but neither the manifest nor its files are ours: only for
                        * reading */
-    MANIFEST_NONE,    /* no manifest, and no data files either: a first start */
-    MANIFEST_BAD,     /* `why` contains the error and its location */
+    MANIFEST_NONE, /* no manifest, and no data files, except those of an unfinished first start */
+    MANIFEST_BAD,  /* `why` contains the error and its location */
 };
 /* Loads dir/prefix.manifest into a manifest that manifest_init has prepared. Changes no file. */
 enum manifest_found manifest_load(struct manifest *manifest, char why[MANIFEST_WHY_MAX]);

@@ -10,7 +10,7 @@ enum { PARSED_MAX = 1024, PARSED_WORDS = 4096 };
 
 /* An effect, or a piece of text that replay must parse itself:
  * - a line that begins with #;
- * - a command whose effects need memory outside the batch;
+ * - a command whose effects need memory outside the batch, or that effect_text_read refuses;
  * - the rest of the text, if it begins with a command that can't be parsed. */
 struct parsed {
     struct effect effect; /* for a piece of text, only the database in which it begins is set */
@@ -64,7 +64,7 @@ size_t parser_fill(struct parser *parser, const char *data, size_t len, struct p
 
 enum parsed_end {
     PARSED_FULL,    /* the batch is full: more records may be complete */
-    PARSED_PARTIAL, /* the next record does not end here */
+    PARSED_PARTIAL, /* the next record does not end here, or has a malformed command */
     PARSED_STOP,    /* the next record is damaged, made after `until`, or too large for a batch */
 };
 

@@ -8,7 +8,7 @@
 __attribute__((format(printf, 2, 3))) bool import_fail(struct import *import, const char *format,
                                                        ...);
 
-/* Counts a key that is left out because of its type: "stream", or "module" and the module's name.
+/* Counts a key that is left out because of its type: "array", or "module" and the module's name.
  * Returns false if such a key must end the import. */
 bool import_pass_over(struct import *import, const char *kind, const char *which, struct bytes key,
                       uint64_t at);

@@ -16,8 +16,8 @@ struct rdb_object {
 
 /* Sets the callbacks for the contents of a value, and key_failed, which drops the value. The ctx of
  * the visitor must be a struct rdb_object, or begin with one; the caller provides key_begin and
- * key_end. The callbacks refuse strings longer than a collection can hold, and entries with more
- * fields than fit into a command of the journal. */
+ * key_end. Limits strings and packings to the length that a collection can hold, which also limits
+ * the fields of a stream's entry. */
 void rdb_object_listen(struct rdb_visitor *visitor);
 void rdb_object_begin(struct rdb_object *value, enum rdb_type type);
 /* Hands over the complete value, which the caller then owns; it may be an empty dehydrator. */
@@ -28,7 +28,7 @@ void rdb_object_drop(struct rdb_object *value);
  * be stored. */
 msec rdb_object_instant(int64_t at);
 
-/* Can Redis 7.0 hold the value? It can't hold a dehydrator, members with deadlines, a soft
+/* Can Redis 7.0 hold the value? It can't hold a dehydrator, a lease, members with deadlines, a soft
  * deadline, or these parts of a stream: released pending entries, and the IDs that producers sent.
  * A stream's retention comes from a policy and does not count. */
 bool rdb_object_is_plain(const struct object *object);
