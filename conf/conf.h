@@ -217,8 +217,8 @@ bool conf_load_text(struct conf *conf, const char *text, size_t len, const char 
  * last word, or before another name, a yes-or-no option is yes, and `save` is empty. Errors are as
  * for conf_load_file. The caller handles --help and --version.
  *
- * If the file or standard input sets `appendonly no` and nothing sets `save`, `save` gets Redis'
- * default save points. */
+ * If a file or standard input is read, and something sets `appendonly no` but nothing sets `save`,
+ * `save` gets Redis' default save points. */
 bool conf_load_args(struct conf *conf, int argc, char *const *argv, struct conf_error *error);
 
 /* Returns the number of options: first the options with an effect, then the rows of accepted.c. */
@@ -260,10 +260,11 @@ void conf_write_example(FILE *to);
 /* Rewrites conf->file for CONFIG REWRITE, and replaces it as conf_replace_file does; creates it if
  * it is missing. Comments and the order of lines stay, but several lines of an option become one,
  * unless the option consists of lines (CONF_LINES). Options that differ from their defaults and
- * have no line yet are appended, and so are those that an included file sets, to override it; but
- * lines about policies and renames, which do not change while the server runs, are only copied.
- * Fails if there is no conf->file, if an included file defines users, or on an error of the system.
- * The error is then only the reason, such as "Permission denied". */
+ * have no line yet are appended, as is `save` while appendonly is no. Options that an included file
+ * sets move to the end, to override that file. Lines about policies and renames, which do not
+ * change while the server runs, are only copied. Fails if there is no conf->file, if an included
+ * file defines users, or on an error of the system. The error is then only the reason, such as
+ * "Permission denied". */
 bool conf_rewrite(const struct conf *conf, struct conf_error *error);
 /* Replaces a file atomically: readers see the old or the new text, never a part of either. Keeps
  * the mode, and the owner if the process may set it. A new file is private to its owner. A symbolic

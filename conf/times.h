@@ -3,7 +3,7 @@
 
 #include "store/base/instant.h"
 
-/* Reads a span as policies write it: milliseconds, or a whole number followed by ms, s, m, h or d.
+/* Reads a span: milliseconds, or a whole number followed by ms, s, m, h or d, in lower case.
  * Returns false if the text is no span, is negative, or exceeds a hundred years. */
 bool conf_read_span(const char *text, msec *span);
 

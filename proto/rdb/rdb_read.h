@@ -19,8 +19,9 @@ enum { RDB_FOOTER = 10 /* of a payload: version and checksum */ };
 /* Writes which versions can be read: "1 to 16 of Redis (up to 8.10), ...". */
 void rdb_versions(char *to, size_t size);
 
-/* Reads a whole file with its checksum, which RDB versions before 5 lack. Bytes after the file,
- * such as the commands of an AOF with an RDB preamble, are left in the source. */
+/* Reads a whole file with its checksum, which RDB versions before 5 lack, and which is 0 if the
+ * writer computed none. Bytes after the file, such as the commands of an AOF with an RDB preamble,
+ * are left in the source. */
 enum rdb_status rdb_read(struct rdb_source *source, const struct rdb_visitor *visitor,
                          struct rdb_error *error);
 

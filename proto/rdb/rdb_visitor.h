@@ -157,7 +157,8 @@ enum rdb_status {
     RDB_DAMAGED,    /* truncated or inconsistent */
     RDB_FOREIGN,    /* not RDB, or of an unknown version or kind */
     RDB_UNREADABLE, /* the source's read function failed */
-    RDB_TOO_LARGE,  /* a string exceeds max_string, or memory ran out */
+    RDB_TOO_LARGE,  /* a string exceeds max_string, a node of a stream stands for far more bytes
+                     * than it has, or memory ran out */
 };
 
 struct rdb_error {

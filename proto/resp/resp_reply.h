@@ -39,7 +39,8 @@ struct resp_node {
     const char *text; /* status, error, bulk, double, verbatim, bignum: borrowed from the input */
     size_t len;
     /* Depends on the type. Integer: its value. Bool: 0 or 1. Aggregate: the number of children, for
-     * a map twice the number of pairs. Null: NULL_OF_ARRAY if it is "*-1" in RESP2, otherwise 0. */
+     * a map or attribute twice the number of pairs. Null: NULL_OF_ARRAY if it is "*-1" in RESP2,
+     * otherwise 0. */
     int64_t number;
     double real; /* REPLY_DOUBLE */
 };

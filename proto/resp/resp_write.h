@@ -29,10 +29,11 @@ struct resp_writer {
 bool resp_has_push(const struct resp_writer *w);
 
 void resp_ok(struct resp_writer *w);                       /* +OK */
-void resp_status(struct resp_writer *w, const char *text); /* +PONG */
+void resp_status(struct resp_writer *w, const char *text); /* +PONG; without control bytes */
 /* Writes a status of any bytes: replaces CR, LF and other control bytes with spaces. */
 void resp_status_bytes(struct resp_writer *w, const char *text, size_t len);
-/* Writes "-line", a code and a text. Replaces CR, LF and other control bytes with spaces. */
+/* Writes "-line", a code and a text. Drops CR and LF at its end, and replaces all other control
+ * bytes with spaces. */
 void resp_error(struct resp_writer *w, const char *line, size_t len);
 void resp_integer(struct resp_writer *w, int64_t value);
 void resp_bulk(struct resp_writer *w, const void *data, size_t len);
@@ -52,6 +53,7 @@ void resp_null(struct resp_writer *w);             /* 2: $-1; 3: _ */
 void resp_null_array(struct resp_writer *w);       /* 2: *-1; 3: _ */
 /* Writes a bulk string in RESP2, `(` in RESP3. Replaces control bytes with spaces. */
 void resp_big_number(struct resp_writer *w, const char *digits, size_t len);
+/* Writes the text as a bulk string in RESP2; `=` in RESP3, with its format, such as "txt". */
 void resp_verbatim(struct resp_writer *w, const char *format, const char *text, size_t len);
 
 void resp_array(struct resp_writer *w, size_t count);
