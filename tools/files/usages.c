@@ -88,6 +88,7 @@ static const struct usage_item export_losses[] = {
     { "members, fields", "Their deadlines; see --drop-members." },
     { "dehydrators", "Left out, with their claims." },
     { "leases", "Left out." },
+    { "strings", "Their soft deadlines." },
     { "pending entries", "Left out where they were released (XNACK) or their entry is gone." },
     { "policies", "Left out. Deadlines that they gave to keys are written." },
     { NULL, NULL },
@@ -103,7 +104,9 @@ static const struct usage_item export_statuses[] = {
     { "0", "All data is written." },
     { "1", "All data up to the torn end of a journal is written." },
     { "2", "The data is damaged; nothing is written." },
-    { "3", "The data can't be read, or the command line is wrong; nothing is written." },
+    { "3",
+      "The data can't be read, or the command line is wrong: nothing is written. Or the output "
+      "can't be written." },
     { "4", "--strict, and Redis can't hold some of the data; nothing is written." },
     { NULL, NULL },
 };
