@@ -45,6 +45,7 @@ static bool read_policy(const struct bytes *words, size_t count, const struct po
     const char *option = policy->refresh == REFRESH_ACCESS ? "REFRESH ACCESS"
                          : policy->retain > 0              ? "RETAIN"
                          : policy->max_deliveries > 0      ? "MAXDELIVERIES"
+                         : policy->fair                    ? "FAIR"
                                                            : NULL;
     if (option != NULL) {
         snprintf(refusal->text, sizeof(refusal->text), "ERR the module does not support %s",

@@ -259,7 +259,7 @@ def the_option_has_the_policies_and_config_rewrite_keeps_them():
 def options_that_the_module_lacks_are_refused():
     with engine() as (_, client):
         for option in (("TTL", "1h", "REFRESH", "ACCESS"), ("RETAIN", "1h"),
-                       ("MAXDELIVERIES", 3, "TO", "dead")):
+                       ("MAXDELIVERIES", 3, "TO", "dead"), ("FAIR",)):
             assert "the module does not support" in error_of(client, "EXPIRED.POLICY", "SET", "x:*", *option)
         assert "with the module, the name of a policy" in error_of(client, "EXPIRED.POLICY", "SET", "a b", "TTL", 5)
         assert "unknown subcommand 'x'" in error_of(client, "EXPIRED.POLICY", "x")
