@@ -231,7 +231,7 @@ static bool is_pending(const struct transport *transport)
 
 static const struct transport_kind encrypted = { read_tls, write_tls, is_pending };
 
-/* Continues handshakes for HANDSHAKES_USEC. Each callback of the owner may end the connection. */
+/* Continues handshakes for HANDSHAKES_USEC. */
 static void shake_for_a_while(void *ctx)
 {
     struct all_transports *all = ctx;

@@ -20,12 +20,15 @@ struct threaded;
 struct encryption;
 struct all_transports; /* threads, handshakes and lists of all connections */
 
-/* What a transport reports to the owner of its connection. */
+/* What a transport reports to the owner of its connection. Each call may end the connection, but
+ * must not close the transport: the owner does that later in the turn. Until then `readable`,
+ * `writable` and `grown` may still be called, and the owner must neither read nor write; `shaken`,
+ * `refused` and `lost` are not called any more. */
 struct transport_owner {
     void (*readable)(struct transport *transport); /* there may be input */
     void (*writable)(struct transport *transport); /* there is room, or transport_want is due */
     void (*grown)(struct transport *transport);    /* the transport uses more memory than before */
-    /* Does the owner take input now? */
+    /* Does the owner take input now? Not if the connection has ended. */
     bool (*reads)(const struct transport *transport);
     /* The handshake is complete; the name is that of the client's verified certificate, or "". */
     void (*shaken)(struct transport *transport, struct bytes name);

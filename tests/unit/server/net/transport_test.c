@@ -42,7 +42,7 @@ static struct tls_peer client; /* of a connection with TLS */
 static void on_readable(struct transport *transport)
 {
     struct person *owner = (struct person *)transport;
-    if (!owner->takes) return;
+    if (owner->ended || !owner->takes) return;
     ssize_t got = transport_read(transport, owner->text + owner->got, owner->read_size);
     if (got > 0) owner->got += (size_t)got;
     owner->at_end |= got == 0;
@@ -62,12 +62,14 @@ static void on_growth(struct transport *transport)
 
 static bool takes_input(const struct transport *transport)
 {
-    return ((const struct person *)transport)->takes;
+    const struct person *owner = (const struct person *)transport;
+    return owner->takes && !owner->ended;
 }
 
 static void on_shaken(struct transport *transport, struct bytes name)
 {
     struct person *owner = (struct person *)transport;
+    ck_assert(!owner->ended);
     owner->shaken = true;
     memcpy(owner->name, name.data, name.len);
 }
@@ -75,6 +77,7 @@ static void on_shaken(struct transport *transport, struct bytes name)
 static void on_end(struct transport *transport, struct bytes why)
 {
     struct person *owner = (struct person *)transport;
+    ck_assert(!owner->ended);
     owner->ended = true;
     memcpy(owner->why, why.data, why.len);
 }
@@ -379,6 +382,35 @@ START_TEST(a_lost_connection_is_reported_once)
 }
 END_TEST
 
+/* on_end and on_shaken assert it. */
+START_TEST(no_failure_is_reported_after_the_end)
+{
+    static char block[BLOCK];
+    for (int kind = 0; kind < KINDS; kind++) {
+        begin(kind);
+        open_person(kind);
+        while (send_text(block, BLOCK) > 0)
+            continue; /* a thread keeps bytes, which it can't write after shutdown */
+        say(kind, "unread");
+        person.ended = true;
+        shutdown(person.peer, SHUT_RDWR);
+        for (int i = 0; i < 20; i++)
+            run_turn();
+        ck_assert_uint_eq(person.got, 0);
+        end(kind);
+    }
+    begin(PLAIN);
+    open_without_shaking();
+    say(PLAIN, "PING\r\n"); /* not a handshake */
+    UNTIL(transport_waits_to_shake(&person.transport));
+    person.ended = true;
+    for (int i = 0; i < 20; i++)
+        run_turn();
+    ck_assert(!transport_waits_to_shake(&person.transport));
+    end(PLAIN);
+}
+END_TEST
+
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
@@ -392,6 +424,7 @@ Suite *test_suite(void)
         a_peer_that_does_not_speak_tls_is_refused,
         a_handshake_that_takes_too_long_is_refused,
         a_lost_connection_is_reported_once,
+        no_failure_is_reported_after_the_end,
         NULL,
     };
     return suite_of("transport", tests);
