@@ -69,8 +69,15 @@ void link_close(struct link *link, const char *why)
     link->data = NULL;
     link->start = link->len = link->cap = 0;
     link->wants_more = false;
+    /* A failed attempt to connect again must not restart the count. */
+    if (link->state == LINK_STREAM) link->down_usec = clock_mono_usec();
     link->state = LINK_DOWN;
-    link->down_usec = clock_mono_usec();
+}
+
+void link_end(struct link *link)
+{
+    link_close(link, NULL);
+    link->down_usec = -1;
 }
 
 bool link_take_lost_copy(struct link *link)

@@ -47,6 +47,9 @@ void link_connect(struct link *link, const char *host, int64_t port, struct tls 
  * of this server, to become the master. */
 void link_ask_failover(struct link *link, bool on);
 void link_close(struct link *link, const char *why); /* NULL to close silently */
+/* Closes the link silently, as of a server without a master: link_down_usec forgets when it was
+ * lost. */
+void link_end(struct link *link);
 /* Was the last connection closed with a reason between the master's promise of a full copy and the
  * end of that copy? The owner then delays its next attempt. Returns true once for each such
  * connection. */
@@ -56,7 +59,8 @@ enum link_state link_state(const struct link *link);
 /* Returns "connect", "connecting", "handshake", "sync" or "connected", for ROLE. */
 const char *link_step(const struct link *link);
 int64_t link_silent_usec(const struct link *link); /* time since the last byte */
-/* Returns the time since the link went down, or -1 if it is up, or never was. */
+/* Returns the time since the stream was lost, or -1 if the link is in LINK_STREAM, or has not been
+ * since link_new or link_end. */
 int64_t link_down_usec(const struct link *link);
 
 /* Returns the socket, or -1 if there is none, and the address of our end in `local`, as text with

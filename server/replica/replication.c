@@ -118,7 +118,7 @@ void replication_follow(struct replication *r, const char *host, int64_t port)
 bool replication_promote(struct replication *r)
 {
     if (!r->follows) return false;
-    link_close(r->link, NULL);
+    link_end(r->link);
     r->follows = false;
     r->host[0] = '\0';
     remember_master(r, "");

@@ -93,7 +93,7 @@ struct replication_report {
     enum link_state link;
     const char *step;
     int64_t silent_sec;       /* since the master's last byte; -1 if not connected */
-    int64_t down_sec;         /* since the link went down; -1 if it is up, or never was */
+    int64_t down_sec;         /* since the stream was lost: see link_down_usec; or -1 */
     uint64_t received_offset; /* offset of the last byte of the stream that has arrived */
     uint64_t copy_received, copy_total;
     uint64_t link_id; /* id of the connection to the master, for CLIENT */

@@ -7,6 +7,7 @@ import urllib.request
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
 from daemon import REPLY_SECONDS, Daemon, Raw, beside_redis, equal, free_port, main, oracle, own, wait_for
+from peers import FakeMaster
 
 FAST = ("--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1")
 
@@ -56,6 +57,42 @@ def both_roles(make):
 @beside_redis
 def info_has_the_fields_of_redis_in_both_roles():
     equal(both_roles(tcp_daemon), both_roles(Redis))
+
+
+def down_seconds(replica):
+    """Seconds without a link, -1 if it was never up, or None while it is up."""
+    return info(replica).get("master_link_down_since_seconds")
+
+
+def down_seconds_around_failed_attempts(make):
+    """`make` counts in real time, so this takes the three seconds that it waits for."""
+    found = []
+    with FakeMaster() as refusing, make(*FAST, "--replicaof", f"127.0.0.1 {refusing.port}") as replica:
+        for _ in range(2):  # the second attempt shows that the first one has failed
+            refusing.accept()
+        found.append(down_seconds(replica))
+        with make(*FAST) as master:
+            replica.redis().execute_command("REPLICAOF", "127.0.0.1", master.port)
+            assert wait_for(lambda: is_online(master, replica))
+            found.append(down_seconds(replica))
+        assert wait_for(lambda: (down_seconds(replica) or 0) >= 3), info(replica)
+        replica.redis().execute_command("REPLICAOF", "127.0.0.1", refusing.port)
+        for _ in range(2):
+            refusing.accept()
+        found.append(down_seconds(replica) >= 3)
+        replica.redis().execute_command("REPLICAOF", "NO", "ONE")
+        replica.redis().execute_command("REPLICAOF", "127.0.0.1", refusing.port)
+        for _ in range(2):
+            refusing.accept()
+        found.append(down_seconds(replica))
+    return found
+
+
+@beside_redis
+def failed_attempts_do_not_restart_the_seconds_without_a_link():
+    found = down_seconds_around_failed_attempts(tcp_daemon)
+    equal(found, down_seconds_around_failed_attempts(Redis))
+    equal(found, [-1, None, True, -1])
 
 
 @own
