@@ -43,9 +43,13 @@ static inline uint64_t first_child(uint64_t i)
     return i * ARITY + 1;
 }
 
+/* An agenda without slots is freed, and its arrival numbers restart, so the numbers alone don't
+ * tell it from a later one of the same size, perhaps at the same address. */
+static uint32_t last_generation;
+
 void agenda_init(struct agenda *ag)
 {
-    *ag = (struct agenda){ 0 };
+    *ag = (struct agenda){ .generation = ++last_generation };
 }
 
 /* --- numbers: see agenda_slot.h --- */
@@ -77,6 +81,7 @@ static RARE void renumber(struct agenda *ag)
     struct deadline *d;
     msec at;
     ag->arrivals = 0;
+    ag->generation = ++last_generation;
     agenda_walk_begin(&walk, ag);
     while ((d = agenda_walk_next(&walk, &at)) != NULL) {
         struct agenda_slot *slot = slot_at(ag, d->slot);
@@ -393,10 +398,12 @@ void agenda_each_until(const struct agenda *ag, msec until,
 bool agenda_search_after(const struct agenda *ag, msec after, struct agenda_search *search,
                          size_t budget, size_t *steps)
 {
-    bool is_stale = search->arrivals != ag->arrivals || search->count != ag->count;
+    bool is_stale = search->generation != ag->generation || search->arrivals != ag->arrivals ||
+                    search->count != ag->count;
     if (!search->begun || is_stale) {
         uint32_t changes = search->begun ? search->changes + 1 : 0;
         *search = (struct agenda_search){ .first = NEVER,
+                                          .generation = ag->generation,
                                           .arrivals = ag->arrivals,
                                           .count = ag->count,
                                           .changes = changes,

@@ -43,7 +43,8 @@ struct agenda {
     uint32_t segment_count, segment_cap; /* segments allocated; room in the directory */
     uint32_t last_missing;               /* slots by which the last segment has yet to grow */
     uint32_t far_count;                  /* slots with a far instant */
-    uint64_t arrivals;                   /* the next arrival number */
+    uint32_t generation; /* new when `arrivals` restarts; no two agendas have the same one */
+    uint64_t arrivals;   /* the next arrival number */
 };
 
 void agenda_init(struct agenda *ag);
@@ -90,13 +91,14 @@ void agenda_each_until(const struct agenda *ag, msec until,
 
 /* A search in steps for the earliest deadline later than `after`; begin with {0}. For d deadlines
  * up to `after` it looks at no more than 1 + 4 * d slots: at those deadlines and their children. A
- * step begins anew if the agenda has changed since the last one. */
+ * step begins anew if the agenda has changed since the last one, or is another one. */
 struct agenda_search {
     uint32_t slot; /* the next one to look at */
     msec first;    /* the earliest found so far, or NEVER */
-    /* The agenda's fields at the beginning: a difference shows that the agenda has changed. */
+    /* The agenda's fields at the beginning. Each change alters one of them: additions and moves
+     * raise `arrivals`, removals lower `count`, and whatever resets them ends the generation. */
     uint64_t arrivals;
-    uint32_t count;
+    uint32_t generation, count;
     uint32_t changes; /* times that the search has begun anew */
     bool begun;
 };

@@ -365,6 +365,53 @@ START_TEST(search_ends_however_often_the_agenda_changes)
 }
 END_TEST
 
+START_TEST(search_begins_anew_after_agenda_was_emptied_and_refilled)
+{
+    enum { COUNT = 2000, LATER = 10000 };
+    static struct thing things[COUNT];
+    struct agenda ag;
+    size_t steps = 0;
+    struct agenda_search search = { 0 };
+    agenda_init(&ag);
+    things_init(things, COUNT);
+    for (int i = 0; i < COUNT; i++)
+        agenda_add(&ag, &things[i].deadline, i);
+    ck_assert(!agenda_search_after(&ag, 1500, &search, 1000, &steps));
+    for (int i = 0; i < COUNT; i++)
+        agenda_cancel(&ag, &things[i].deadline);
+    for (int i = 0; i < COUNT; i++)
+        agenda_add(&ag, &things[i].deadline, LATER + i);
+    ck_assert(agenda_search_after(&ag, 1500, &search, 1000, &steps));
+    ck_assert_int_eq(search.first, LATER);
+    agenda_drop(&ag);
+}
+END_TEST
+
+START_TEST(search_begins_anew_after_arrivals_were_renumbered)
+{
+    enum { COUNT = 100 };
+    struct thing things[COUNT];
+    struct agenda ag;
+    size_t steps = 0;
+    struct agenda_search search = { 0 };
+    agenda_init(&ag);
+    things_init(things, COUNT);
+    for (int i = 0; i < COUNT; i++)
+        agenda_add(&ag, &things[i].deadline, 10 * i);
+    agenda_move(&ag, &things[0].deadline, 0);
+    ck_assert(!agenda_search_after(&ag, 500, &search, 40, &steps));
+    /* Change a slot that the search has passed. */
+    uint64_t arrivals = ag.arrivals;
+    ag.arrivals = ARRIVALS_MAX;
+    agenda_move(&ag, &things[COUNT - 1].deadline, 505);
+    ck_assert_uint_eq(ag.arrivals, arrivals);
+    while (!agenda_search_after(&ag, 500, &search, 40, &steps))
+        continue;
+    ck_assert_int_eq(search.first, 505);
+    agenda_drop(&ag);
+}
+END_TEST
+
 START_TEST(a_walk_goes_in_order_and_changes_nothing)
 {
     enum { COUNT = 5000 };
@@ -525,6 +572,8 @@ Suite *test_suite(void)
         each_until_visits_exactly_those_that_are_due,
         search_finds_the_first_later_deadline_in_any_steps,
         search_ends_however_often_the_agenda_changes,
+        search_begins_anew_after_agenda_was_emptied_and_refilled,
+        search_begins_anew_after_arrivals_were_renumbered,
         a_walk_goes_in_order_and_changes_nothing,
         memory_is_proportional_to_count,
         an_agenda_is_dropped_in_slices,

@@ -290,6 +290,28 @@ START_TEST(keys_that_stay_are_listed_while_others_change)
 }
 END_TEST
 
+START_TEST(large_collection_that_is_made_again_is_searched_anew)
+{
+    enum { MEMBERS = 2000, OVERDUE = 1000, BUDGET = 50 };
+    struct fixture fixture;
+    begin(&fixture);
+    for (int i = 0; i < MEMBERS; i++)
+        put_member(&fixture, "large", i, i < OVERDUE ? BEGAN + 3 : BEGAN + 90 + i);
+    move_to(&fixture, BEGAN + 10);
+    struct upcoming *upcoming = upcoming_new(fixture.ks, 10);
+    for (int i = 0; i < OVERDUE / BUDGET; i++)
+        ck_assert(!upcoming_run(upcoming, BEGAN + 10, BUDGET));
+    txn_key_drop(&fixture.txn, keyspace_find(fixture.ks, text("large")), EVENT_DEL);
+    for (int i = 0; i < MEMBERS; i++)
+        put_member(&fixture, "large", i, i == 0 ? BEGAN + 3 : BEGAN + 90000 + i);
+    while (!upcoming_run(upcoming, BEGAN + 10, BUDGET))
+        continue;
+    ck_lists_the_next(&fixture, upcoming, 10);
+    upcoming_free(upcoming);
+    end(&fixture);
+}
+END_TEST
+
 START_TEST(abandoned_search_frees_its_memory)
 {
     struct fixture fixture;
@@ -383,6 +405,7 @@ Suite *test_suite(void)
         many_that_pass_meanwhile_leave_nothing_out,
         search_begins_again_if_clock_is_set_back,
         keys_that_stay_are_listed_while_others_change,
+        large_collection_that_is_made_again_is_searched_anew,
         abandoned_search_frees_its_memory,
         crowd_costs_one_step_per_key,
         few_keys_with_overdue_members_cost_one_slice,
