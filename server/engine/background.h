@@ -16,7 +16,8 @@ struct background_work {
     /* Does about `amount` units of work; what a unit is, the module defines. Returns false if there
      * is nothing to do now. */
     bool (*run)(void *ctx, size_t amount);
-    /* Called at the end of a turn with the time that the slice took, if it ran. May be NULL. */
+    /* Called at the end of a turn in which it did work, with the time that this took, including
+     * `serve`. May be NULL. */
     void (*took)(void *ctx, int64_t usec);
     void *ctx;
     size_t most; /* the largest `amount` */
@@ -29,9 +30,9 @@ void background_add(struct background *background, const struct background_work 
 /* Sets `serve`, which is called after each batch of a slice, even if the batch did nothing: it
  * serves the clients that have become ready, and returns true if there were any. */
 void background_serve_with(struct background *background, bool (*serve)(void *ctx), void *ctx);
-/* Call at the end of each turn, after the replies are sent. Works until nothing is left or the
- * budget is spent. Returns true if it did any work: clients and commit hooks may then have
- * something to send. */
+/* Call at the end of each turn, after the replies are sent. Reads the clock, and works until
+ * nothing is left or the budget is spent. Returns true if it did any work: clients and commit hooks
+ * may then have something to send. */
 bool background_turn(struct background *background);
 /* Has the last background_turn left work undone, so that the next turn must start without
  * sleeping? */

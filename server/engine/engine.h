@@ -5,12 +5,13 @@
  * work of a turn. Start with engine_request.c, then gates.c.
  *
  *   a request, in this order:
- *     gates          the checks, in Redis' order
- *     rights         checks the ACL
- *     memory_limit   applies maxmemory
- *     settle         delays requests for keys with much overdue work
+ *     gates          the checks, in Redis' order; among them
+ *     rights           the check of the ACL
+ *     memory_limit     the check of maxmemory
  *     preparing      delays requests that need a thread first
+ *     settle         delays requests for keys with much overdue work
  *     multi          the queue of MULTI, which EXEC runs
+ *   while its command runs, if it needs them:
  *     long_queries   computes replies that take longer than a turn
  *     session_reset  RESET, and the end of a session
  *     author         names the session in the trail of deadlines
@@ -50,8 +51,8 @@ struct store_work;
 
 /* BUSY_SCRIPT or BUSY_FUNCTION: a script or function has run for so long that other clients are
  * served meanwhile. Their commands are refused unless the row has ALLOW_BUSY. The script's
- * transaction stays open, so the allowed commands run without one of their own, and no background
- * work runs. */
+ * transaction stays open, so the allowed commands can't change data, and no background work
+ * runs. */
 enum busy { NOT_BUSY, BUSY_SCRIPT, BUSY_FUNCTION };
 
 struct engine {
@@ -83,12 +84,13 @@ struct engine {
      * scripts. */
     size_t (*garbage)(const void *ctx);
     const void *garbage_ctx;
-    bool script_lacks_memory; /* memory use was above maxmemory when the script began */
+    bool script_lacks_memory; /* a call with GROWS would have been refused when the script began */
     bool evicting; /* memory use may exceed maxmemory: memory_limit_evict runs in the background */
 };
 
-/* Passes options to the store, such as those of eviction, leases and encodings, and connects its
- * leases and fair claims with the blocked clients. Call at the start and after CONFIG SET. */
+/* Passes options to the store, such as those of eviction, leases and encodings, connects its leases
+ * and fair claims with the blocked clients, and creates its trail (author.h), or logs that memory
+ * is missing for it. Call at the start and after CONFIG SET. */
 void engine_configure(struct engine *engine);
 
 /* Must the session authenticate first? */
@@ -110,22 +112,23 @@ static inline bool engine_keeps_overdue(struct engine *engine, msec now)
     return engine_keeps_data(engine, now) || pace_holds(&engine->pace, now);
 }
 
-/* Runs one request of the session (argc >= 1; `command` is the row for argv) and appends the reply
- * to session->out, unless the command blocks the session. Then serves the blocked clients whose
- * keys became ready. A request that looks like a line of HTTP closes the session without a reply.
- * Borrows argv during the call.
+/* Runs one request of a session in SESSION_SERVING (argc >= 1; `command` is the row for argv) and
+ * appends the reply to session->out, unless the command blocks the session. Then serves the blocked
+ * clients whose keys became ready. A request that looks like a line of HTTP closes the session
+ * without a reply. Borrows argv during the call.
  *
  * Returns false if the request was delayed and did not run. Then call again with the same request:
- * after session_wake if the session waits, otherwise after the pause. */
+ * after session_wake if the session waits, otherwise after the pause. No request runs while the
+ * server stops. */
 bool engine_request(struct engine *engine, struct session *session, struct command_ref command,
                     int argc, const struct bytes *argv);
 
-/* Ends CLIENT REPLY SKIP after the request that it suppresses. Call when a request of the session
- * has its reply, at once or after it was blocked. */
+/* CLIENT REPLY SKIP mutes the request after it: begins that after SKIP, and ends it after the muted
+ * request. engine_request calls this; call it when a request that was blocked has its reply. */
 void engine_answered(struct session *session);
 
-/* Runs a call of an EXEC or a script, in the open transaction and in the session's database, and
- * counts the call in the statistics. */
+/* Runs a call of a client, an EXEC or a script in call->txn, which is open, and in the session's
+ * database. Counts the call in the statistics, and notes its reads. */
 void engine_call(struct engine *engine, struct call *call);
 /* For client-side caching: remembers the keys that the call has read, so that the client is told
  * when they change. No effect unless its tracking wants that. For a script, call once for each

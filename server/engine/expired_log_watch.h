@@ -1,5 +1,5 @@
 /* expired_log_watch: reports in the daemon's log which keys a policy's EXPIRED TO can't write to,
- * because they are of another type than the policy's log. Depends on the store's policies and
+ * because they are neither streams nor dehydrators. Depends on the store's policies and
  * counters. */
 #pragma once
 

@@ -23,5 +23,7 @@ size_t multi_bytes(const struct session *session); /* memory of the queue */
 /* Visits the queue in order; does nothing without one. */
 void multi_each(struct session *session, void (*visit)(void *ctx, const struct call *call),
                 void *ctx);
-/* Runs the queue in the transaction of EXEC, replies with one array, and drops the queue. */
+/* Runs the queue in the transaction of EXEC, replies with one array, and drops the queue. A call
+ * that the ACL forbids by now has an error in the array. Messages to the session itself follow the
+ * array. */
 void multi_run(struct engine *engine, struct call *exec);

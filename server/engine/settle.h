@@ -24,16 +24,18 @@ void settle_free(struct settle *settle); /* call when no session is delayed */
 
 /* Must the session's request be delayed? Then the session waits, unless a message has closed it,
  * and the request is tried again after session_wake. For EXEC, checks the queued commands. Always
- * false if settle is NULL, and while data is loaded. O(keys of the call) */
+ * false if settle is NULL, and while data is loaded. O(keys of the call), in each database that the
+ * call may change */
 bool settle_delays(struct engine *engine, const struct call *call);
 /* Must a blocked client that is about to be served be delayed, because a key of its command
  * contains many expired members? Then the caller skips the key of the try (blocked_skip_key): the
  * client stays blocked, and the key becomes ready again once the members are removed. */
 bool settle_postpones(struct engine *engine, const struct blocked_try *try);
 
-/* Removes up to `amount` expired members of one key, or first hides up to `amount` overdue keys if
- * sessions wait to count keys; wakes up to `amount` sessions that need wait no longer. Returns
- * false if there is nothing to do, while data is loaded, or if settle is NULL. */
+/* Removes about `amount` expired members of one key; before that, if sessions wait to count keys
+ * where overdue keys stay, hides up to `amount` of these. Wakes up to `amount` sessions that need
+ * wait no longer. Returns false if there is nothing to do, while data is loaded, or if settle is
+ * NULL. */
 bool settle_slice(struct settle *settle, size_t amount);
 
 size_t settle_count(const struct settle *settle); /* number of delayed sessions; 0 if NULL */

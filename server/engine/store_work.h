@@ -10,6 +10,8 @@
 struct engine;
 struct store_work;
 
+/* Adds its slices to the background, and sets the callbacks of the clock. Returns NULL, with the
+ * error in errno, if the timer can't be created. */
 struct store_work *store_work_new(struct loop *loop, struct clock *clock, struct engine *engine,
                                   struct background *background);
 void store_work_free(struct store_work *work);
@@ -17,9 +19,9 @@ void store_work_free(struct store_work *work);
  * is due at each, as if that time had passed. Work that may not be done now, as on a replica,
  * stays. Call between requests. */
 void store_work_advance(struct store_work *work);
-/* Returns when the next turn must start, as an instant of the wall clock: the next deadline of the
- * store or of a blocked client, or the end of a pause that delays them. NEVER if there is none, or
- * while the clock is held. */
+/* Returns when the next turn must start, as an instant of the wall clock, which may have passed:
+ * the next deadline of the store, of a blocked client or of a right to refresh, or the end of a
+ * pause that delays them. NEVER if there is none, or while the clock is held. */
 msec store_work_next(const struct store_work *work);
 /* Makes the next turn start at `due`, an instant of the wall clock, unless something else starts
  * one earlier. AT_ONCE starts it without sleeping. Replaces the instant set before. Call at the end

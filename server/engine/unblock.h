@@ -12,12 +12,14 @@ struct block_request;
 /* Serves the blocked clients whose keys a commit has made ready: runs their commands again, each in
  * its own transaction. Continues until no key is ready, because a served command (BLMOVE) may make
  * another key ready. While a master is paused, keys stay ready; a pause of writes does not delay
- * REDE.FAIRINFO. */
+ * REDE.FAIRINFO. Skips keys that must settle first (settle_postpones), and leases while there are
+ * fewer replicas than min-replicas-to-write: these keys become ready again later. */
 void unblock_ready(struct engine *engine);
 
 /* Does what is due by now for blocked clients, in order of time: serves a key that becomes ready by
  * time, or answers a client whose timeout has passed. Takes at most `most` such steps, and returns
- * their number. During a pause serves no keys. */
+ * their number. During a pause serves no keys. A timeout of this millisecond waits until expiry has
+ * removed what is due. */
 size_t unblock_due(struct engine *engine, size_t most);
 
 /* Unblocks a client that has received its reply, so that its next request runs. */
