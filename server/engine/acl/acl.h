@@ -124,7 +124,7 @@ bool acl_log_in(struct acl *acl, struct session *session, struct bytes name, str
 bool acl_log_in_by_name(struct acl *acl, struct session *session, struct bytes name);
 /* For a session whose user was deleted: makes it an unauthenticated session of the default user. */
 void acl_log_out(struct acl *acl, struct session *session);
-/* Does the default user need a password, so that new sessions must log in? */
+/* Must new sessions log in, because the default user needs a password or is off? */
 static inline bool acl_wants_password(const struct acl *acl)
 {
     return !acl->main_user->nopass || !acl->main_user->on;

@@ -45,7 +45,7 @@ struct acl_context {
 enum acl_fault acl_user_apply(struct acl_user *user, const struct acl_context *context,
                               struct bytes word);
 
-/* Is it the user's password, and is the user on? */
+/* Is the user on, and does it have this password or need none (nopass)? */
 bool acl_user_admits(const struct acl_user *user, struct bytes password);
 
 /* Appends the rules that make the same user: "user a on #... ~a* resetchannels -@all +get". */

@@ -5,7 +5,7 @@
  *
  *     observe    counts and times each call
  *     slowlog    keeps slow calls
- *     latency    keeps slow events of other kinds
+ *     latency    keeps slow events: calls, further runs of blocked calls, expiry
  *     monitor    sends calls to MONITOR
  *     stats      the counters that no other part owns: connections, turns, peaks
  *
@@ -62,7 +62,7 @@ void observe_again(struct observer *observer, const struct call *call, int64_t b
  * its runs. If it was answered with an error (call->failed), counts that too. */
 void observe_ended(struct observer *observer, const struct call *call,
                    const struct call_time *time);
-/* Records the duration of a slice of expiry. */
+/* Records the time that a turn has spent on expiry, for LATENCY. */
 void observe_expiry(struct observer *observer, int64_t usec);
 /* Sends the call to monitors now. For commands with SKIP_MONITOR, such as EVAL, which observe_end
  * does not send: they call this before they run other commands, so that monitors see the commands
@@ -71,5 +71,5 @@ void observe_monitor(struct observer *observer, const struct call *call);
 /* Counts a refused call in its command's statistics, and its error by code. */
 void observe_rejected(struct observer *observer, const struct call *call);
 /* Counts the error of a failed call by its code, and nothing else: for a queued call that EXEC
- * refuses, as Redis does. */
+ * refuses, as Redis does. Here and above, only the first 128 codes are counted. */
 void observe_error(struct observer *observer, const struct call *call);

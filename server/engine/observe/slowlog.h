@@ -18,7 +18,7 @@ struct slow {
 struct slow_call {
     uint64_t id; /* counts up from 0, even across a reset */
     int64_t at_sec, usec, blocked_usec;
-    int argc;           /* at most 32 */
+    int argc;           /* at most 32; the last of these then says how many were left out */
     struct blob **argv; /* long arguments are cut; their ends say how many bytes were cut */
     struct blob *peer, *name;
     struct slow_call *older, *newer;

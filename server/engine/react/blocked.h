@@ -6,9 +6,9 @@
  * blocked, until no key is ready. An effect on a key that no client waits for costs a table
  * look-up, and nothing while no client is blocked.
  *
- * A key can also become ready at an instant, when an element in it falls due. Each key stores the
- * earliest instant that its clients asked for, until that has passed. If the element is removed
- * meanwhile, the key becomes ready too early, which is harmless; it never becomes ready too
+ * A key can also become ready at an instant, for example when an element in it falls due. Each key
+ * stores the earliest instant that its clients asked for, until that has passed. If the element is
+ * removed meanwhile, the key becomes ready too early, which is harmless; it never becomes ready too
  * late. */
 #pragma once
 
@@ -38,15 +38,16 @@ struct blocked_wait {
  * closed during its own request, it is not blocked, and `gone` is called at once. */
 void blocked_wait(struct blocked *blocked, struct session *session,
                   const struct blocked_wait *wait);
-/* Lets a wait for something other than a key reply by itself: calls its `late`. Returns false, so
- * that the caller must reply, if `late` is NULL or the session waits for a key. */
+/* Lets the wait of a blocked session reply by itself: calls its `late`. Returns false, so that the
+ * caller must reply, if `late` is NULL or the session waits for a key. */
 bool blocked_answers_late(const struct session *session);
 /* Returns the call in which the session is blocked, borrowed, and the call's time so far. NULL if
  * the session is not blocked on a key. */
 const struct saved_call *blocked_call(const struct session *session, struct call_time *time);
 size_t blocked_count(const struct blocked *blocked);        /* number of blocked clients */
 size_t blocked_with_timeout(const struct blocked *blocked); /* blocked clients with a timeout */
-size_t blocked_keys(const struct blocked *blocked); /* keys that clients wait for. O(databases) */
+/* Returns the number of keys and prefixes that clients wait for. O(databases) */
+size_t blocked_keys(const struct blocked *blocked);
 
 /* ---- keys that become ready ----------------------------------------------------------------- */
 
@@ -74,10 +75,10 @@ void blocked_wake_at(struct blocked *blocked, unsigned db, struct bytes key, mse
 msec blocked_next_wake(const struct blocked *blocked);
 /* Makes the key with the earliest time ready. Returns false if none is due by now. O(log n) */
 bool blocked_wake(struct blocked *blocked, msec now);
-/* If clients wait for prefixes, makes all keys ready that are due by now, except those due after
- * the next timeout. The reason: a client of a prefix may take an element of any key under it, so
- * clients that blocked earlier, on these keys or on other prefixes of them, must be ready too.
- * O(log n) for each key */
+/* If a client waits to claim under a prefix, makes all keys and prefixes ready that are due by now,
+ * because the client may take an element of any key under its prefix, and clients that blocked
+ * earlier on that key or on another prefix of it must be tried first. Leaves out what is due after
+ * the next timeout, because the client that times out comes first. O(log n) for each key */
 void blocked_wake_for_prefixes(struct blocked *blocked, msec now);
 bool blocked_pending(const struct blocked *blocked); /* blocked_next_try may find a client */
 
@@ -107,7 +108,7 @@ void blocked_skip_key(struct blocked *blocked);
  * is tried again later, and the caller continues with blocked_next_try. O(log n) */
 bool blocked_defers(struct blocked *blocked, const struct blocked_try *try);
 /* Skips the other clients of the last try's key, because the key is missing; except those with
- * `or_gone`, who then receive a reply. */
+ * `or_gone`, who are tried all the same. */
 void blocked_skip_missing(struct blocked *blocked);
 /* Notes that the key or prefix of this try holds nothing for its command, so that clients that want
  * the same (`group` in struct block_request) are skipped until it is ready again. It becomes ready

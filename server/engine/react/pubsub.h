@@ -11,7 +11,7 @@ struct pubsub;
 enum pubsub_kind { PUBSUB_CHANNEL, PUBSUB_PATTERN, PUBSUB_SHARD, PUBSUB_KINDS };
 
 struct pubsub *pubsub_new(void);
-void pubsub_free(struct pubsub *pubsub);
+void pubsub_free(struct pubsub *pubsub); /* no session may be subscribed */
 
 bool pubsub_subscribe(struct pubsub *pubsub, struct session *session, enum pubsub_kind kind,
                       struct bytes name); /* false if it is subscribed already */

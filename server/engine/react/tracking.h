@@ -35,7 +35,7 @@ void tracking_add_prefixes(struct tracking *tracking, struct session *session,
 bool tracking_overlaps(const struct session *session, struct bytes prefix, struct bytes *other);
 void tracking_off(struct tracking *tracking, struct session *session); /* no effect if off */
 /* Forgets a session that ends, even if it does not track: those that redirect to it learn with
- * their next message that it has gone. */
+ * their next message that it has gone. Without a session that tracks, forgets all keys. */
 void tracking_forget(struct tracking *tracking, struct session *session);
 
 /* CLIENT CACHING: makes the next command, or transaction, an exception to OPTIN or OPTOUT. */
@@ -46,7 +46,7 @@ void tracking_end_caching(struct session *session);
 struct tracking_view {
     struct tracking_mode mode;
     uint64_t redirect_id; /* 0 without redirection */
-    bool caching, broken; /* `broken`: the session that it redirects to has ended */
+    bool caching, broken; /* `broken`: a message had no receiver, because that session has ended */
 };
 /* Returns false if tracking is off. */
 bool tracking_view(const struct session *session, struct tracking_view *view);

@@ -9,10 +9,11 @@
 struct watch;
 
 struct watch *watch_new(void);
-void watch_free(struct watch *watch);
+void watch_free(struct watch *watch); /* no session may watch keys */
 
-/* Adds a key to those that the session watches. `exists` says whether the key exists now: if it
- * does not, a later FLUSH leaves the session unmarked. */
+/* Adds a key to those that the session watches; no effect if it is among them. `exists` says
+ * whether the key exists now: if it does not, a later FLUSH leaves the session unmarked. O(n),
+ * where n is the smaller of the key's sessions and the session's keys */
 void watch_add(struct watch *watch, struct session *session, unsigned db, struct bytes key,
                bool exists);
 /* UNWATCH: removes the session's keys and clears watch_touched. */
@@ -26,6 +27,6 @@ struct watch_totals {
 struct watch_totals watch_totals(const struct watch *watch);
 /* Sets watch_touched of the sessions whose watched keys the effect changes: their EXEC fails. */
 void watch_effect(struct watch *watch, const struct effect *effect);
-/* Visits the session's keys; `existed` is watch_add's `exists`. */
+/* Visits the session's keys, oldest first; `existed` is watch_add's `exists`. */
 void watch_each(const struct session *session,
                 void (*visit)(void *ctx, unsigned db, struct bytes key, bool existed), void *ctx);
