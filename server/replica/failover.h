@@ -1,7 +1,7 @@
 /* failover: makes one of the replicas the master, and this server its replica (FAILOVER). Depends
  * on replicas, the backlog and the pause; the owner of this struct changes roles and connects.
  *
- * Writes are paused until a replica has received the whole stream or the timeout has passed, which
+ * Writes are paused until a replica has applied the whole stream or the timeout has passed, which
  * aborts the failover unless it is forced. With `appendfsync always` the replica's journal, if it
  * has one, must be synced as well, because clients were promised that their writes are on disk.
  * Then this server follows that replica, and asks it to become the master (PSYNC ... FAILOVER). The
@@ -38,14 +38,14 @@ void failover_free(struct failover *failover);
 
 enum failover_state {
     FAILOVER_NONE,
-    FAILOVER_WAITS, /* waits for a replica to receive the whole stream */
+    FAILOVER_WAITS, /* waits for a replica to apply the whole stream */
     FAILOVER_RUNS,  /* this server follows the replica, which has not replied yet */
 };
 enum failover_state failover_state(const struct failover *failover);
 const char *failover_name(enum failover_state state); /* as in INFO */
 
 struct failover_goal {
-    char host[FAILOVER_HOST_MAX]; /* "" for any replica that has received the whole stream */
+    char host[FAILOVER_HOST_MAX]; /* "" for any replica that has applied the whole stream */
     int64_t port;
     msec ttl;   /* 0 to wait without a limit */
     bool force; /* hand over even after the timeout */
@@ -74,7 +74,7 @@ void failover_begin(struct failover *failover, const struct failover_goal *goal)
 /* Ends the failover, logs the reason, and ends the pause; in FAILOVER_RUNS this server becomes the
  * master again. No effect in FAILOVER_NONE. */
 void failover_abort(struct failover *failover, const char *why);
-/* Hands over if the replica has received the whole stream. After the timeout, hands over anyway if
+/* Hands over if the replica has applied the whole stream. After the timeout, hands over anyway if
  * the failover is forced, and aborts it otherwise. No effect unless in FAILOVER_WAITS. Call in each
  * turn, because replicas may have caught up. */
 void failover_turn(struct failover *failover);

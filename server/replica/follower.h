@@ -21,8 +21,9 @@ struct follower_wiring {
     struct engine *engine;
     /* The master asks for the offset that has been applied (REPLCONF GETACK). */
     void (*ask)(void *ctx);
-    /* A unit with these bytes was applied, and is committed next. `good` is false if some of its
-     * changes were left out, so that the data differs from the master's. */
+    /* A unit with these bytes was applied, and is committed next. `good` is false if applying it
+     * has stopped at a command (FOLLOW_BROKEN): the data then has only the changes before that.
+     * Commands that are skipped (follower_failed) do not count. */
     void (*applied)(void *ctx, struct bytes unit, bool good);
     void *ctx;
 };
@@ -40,7 +41,8 @@ unsigned follower_db(const struct follower *follower); /* the selected database 
 enum followed {
     FOLLOWED,      /* *used bytes were applied: all whole units for which there was time */
     FOLLOW_PART,   /* the unit at the beginning is incomplete */
-    FOLLOW_BROKEN, /* the stream is malformed, or does not fit the data: see follower_error */
+    FOLLOW_BROKEN, /* the stream is malformed, does not fit the data, or has a unit longer than
+                    * client-query-buffer-limit: see follower_error */
 };
 /* Applies the whole units at the beginning of data, until about `usec` microseconds have passed.
  * *used is the number of bytes applied, which the caller must not pass again. */

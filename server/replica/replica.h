@@ -3,6 +3,7 @@
  *
  *     replication        owns the role, and sets struct role (server/cmd/call/role.h) for the gates
  *     history            names the streams that the data belongs to
+ *     backlog_file       keeps the backlog from a clean stop to the next start
  *     replica_commands   the commands for replicas, operators, Sentinel and clients that wait
  *     waits              keeps the clients that WAIT and WAITAOF block
  *     failover           hands the role over

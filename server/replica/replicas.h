@@ -47,7 +47,7 @@ void replicas_free(struct replicas *replicas);
 
 /* ---- what a replica reports ---- */
 
-/* Returns the replica of this session, created at its first REPLCONF or PSYNC. */
+/* Returns the replica of this session, created at its first REPLCONF, PSYNC or SYNC. */
 struct replica *replicas_of(struct replicas *replicas, struct session *session);
 
 enum replica_can {
@@ -91,9 +91,9 @@ void replicas_turn(struct replicas *replicas);
 /* Returns the memory that is used only because replicas are slow: full copies that are being sent,
  * and the part of the backlog that replicas still need but that exceeds repl-backlog-size. */
 size_t replicas_lag_bytes(const struct replicas *replicas);
-/* Call about once a second: closes replicas that have been silent for longer than repl-timeout, and
- * sends an empty line to those that wait for a copy. Unless `silent`, adds a PING to the stream
- * each repl-ping-replica-period. */
+/* Call about once a second: closes replicas that have been silent for longer than repl-timeout
+ * (except those online by SYNC, which report nothing), and sends an empty line to those that wait
+ * for a copy. Unless `silent`, adds a PING to the stream each repl-ping-replica-period. */
 void replicas_second(struct replicas *replicas, bool silent);
 /* Closes all replicas that have asked for the stream, and cancels the full copy that is being made.
  * Call when the stream has ended or continues under another id. replicas_gone_sec counts from this

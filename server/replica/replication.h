@@ -43,10 +43,11 @@ void replication_stop(struct replication *replication);
  * Valid until the next call. */
 const struct stream_position *replication_position(struct replication *replication);
 /* Follows this master from now on, and remembers it in the option `replicaof`. Serves the old data
- * until a full copy has arrived. No effect if it follows this master already. */
+ * until a full copy has arrived. If it was a master, blocked clients get an error and are closed.
+ * No effect if it follows this master already. */
 void replication_follow(struct replication *replication, const char *host, int64_t port);
-/* Becomes a master with its current data, under a new id of the stream. Returns false, without any
- * effect, if it is a master already. */
+/* Becomes a master with its current data, under a new id of the stream, and closes its replicas,
+ * which must learn the id. Returns false, without any effect, if it is a master already. */
 bool replication_promote(struct replication *replication);
 
 /* Does a turn's replication, after requests have run and before output is sent: applies bytes of
