@@ -50,9 +50,9 @@ enum want { NOT_WANTED, WANTED_AGAIN, WANTED_NOW };
  * as soon as there is more space. */
 struct retry {
     int64_t at_usec, delay; /* monotonic; the delay doubles after each failure */
-    bool full;
-    int64_t check_usec; /* when to check the free space again */
-    uint64_t free_then; /* free bytes after the failure */
+    bool full;              /* the disk was, and its free space could be read */
+    int64_t check_usec;     /* if full: when to check the free space again */
+    uint64_t free_then;     /* if full: free bytes after the failure */
 };
 
 struct saver {
@@ -93,14 +93,6 @@ static struct snapshot_options options_of(const struct saver *saver)
 
 /* ---- failures -------------------------------------------------------------------------------- */
 
-/* Returns the free space of the data folder, or 0 on an error. */
-static uint64_t free_bytes(void)
-{
-    uint64_t bytes = 0;
-    (void)disk_free_bytes(".", &bytes);
-    return bytes;
-}
-
 /* Sets `want` to WANTED_AGAIN unless the task is wanted already, and the next attempt to at most
  * `most` microseconds from now. */
 static void retry_later(struct saver *saver, enum want *want, int64_t most, int error)
@@ -111,9 +103,8 @@ static void retry_later(struct saver *saver, enum want *want, int64_t most, int 
     int64_t delay = retry->delay > 0 ? 2 * retry->delay : RETRY_USEC;
     retry->delay = delay < most ? delay : most;
     retry->at_usec = now + retry->delay;
-    retry->full = error == ENOSPC;
+    retry->full = error == ENOSPC && disk_free_bytes(".", &retry->free_then) == 0;
     retry->check_usec = now + RETRY_USEC;
-    retry->free_then = free_bytes();
     loop_timer_set(saver->again, retry->full ? RETRY_USEC : retry->delay);
 }
 
@@ -158,7 +149,8 @@ static bool retry_is_due(struct saver *saver)
     if (!retry->full || now < retry->check_usec) return false;
     /* Require an eighth more space than after the failure: other programs change the free space a
      * little all the time, and an attempt at a large base is expensive. */
-    uint64_t space = free_bytes();
+    uint64_t space = 0; /* stays 0 on an error */
+    (void)disk_free_bytes(".", &space);
     if (space > retry->free_then && space - retry->free_then > retry->free_then / 8) return true;
     retry->check_usec = now + RETRY_USEC;
     loop_timer_set(saver->again, RETRY_USEC);

@@ -38,11 +38,12 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum call { WRITE, SYNC, RENAME, CUT, OPEN, REMOVE, MAKE_DIR, READ };
+enum call { WRITE, SYNC, RENAME, CUT, OPEN, REMOVE, MAKE_DIR, READ, FREE_SPACE };
 enum { COUNT, FIRST, LAST, WHAT, CALLS, LATE, ACTED, WHOSE, NUMBERS };
 enum { DIE_BEFORE = -1, DIE_BEHIND = -2, SHORT = -3, COME_LATE = -4, HOLD = -5 };
 
@@ -247,6 +248,8 @@ REPLACE(int, rename, (const char *from, const char *to), RENAME, act_on_path(REN
 REPLACE(int, unlink, (const char *path), REMOVE, act_on_path(REMOVE, path), (path))
 REPLACE(int, mkdir, (const char *path, mode_t mode), MAKE_DIR, act_on_path(MAKE_DIR, path),
         (path, mode))
+REPLACE(int, statvfs, (const char *path, struct statvfs *of), FREE_SPACE,
+        act_on_path(FREE_SPACE, path), (path, of))
 REPLACE(ssize_t, pread, (int fd, void *to, size_t len, off_t at), READ, act_on_file(READ, fd),
         (fd, to, len, at))
 

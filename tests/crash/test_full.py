@@ -7,8 +7,8 @@ import resource
 import select
 import subprocess
 
-from crash import (EIO, OPEN, Budget, Kept, Skipped, calls, encode, equal, happens, run, seeded, test,
-                   wait_for)
+from crash import (EIO, ENOSPC, EVER, FREE_SPACE, OPEN, WRITE, Budget, Kept, Skipped, calls, encode, equal, happens,
+                   run, seeded, test, wait_for)
 from process import PATIENCE
 
 OK = b"+OK\r\n"
@@ -205,6 +205,16 @@ def writes_resume_with_space_however_often_a_rewrite_failed():
             daemon.disk.heal()
             # The next try of the rewrite would make room later.
             assert happens(lambda: daemon.call("SET", "other", "x") == OK, 2 * PATIENCE), daemon.log()
+
+
+@test
+def a_retry_does_not_wait_for_space_that_it_cannot_compare():
+    with Kept(fault=True, appendonly="no") as daemon:
+        daemon.plan.set(1, ENOSPC, calls(WRITE, FREE_SPACE), last=EVER)
+        daemon.call("BGSAVE")
+        assert wait_for(lambda: "Trying again in 0.1 s" in daemon.log()), daemon.log()
+        assert "Trying again in 0.1 s, or once there is more space" not in daemon.log(), daemon.log()
+        daemon.plan.heal()
 
 
 @test
