@@ -16,12 +16,13 @@ struct function_batch {
 void function_batch_init(struct function_batch *batch, struct functions *functions);
 void function_batch_drop(struct function_batch *batch);
 
-/* Compiles a library and adds it to the batch. Returns false with the error if it does not compile,
- * or if the batch or `taken`, which may be NULL, already contains a library of this name. */
+/* Compiles a library and adds it to the batch. Returns false with the error if its first line is
+ * wrong or it does not compile, if the batch or `taken`, which may be NULL, already contains a
+ * library of this name, or if the batch contains one of its functions. */
 bool function_batch_add(struct function_batch *batch, struct bytes code,
                         const struct libraries *taken);
-/* Can the batch be added to these libraries? With `replace`, it may contain libraries that exist;
- * it will replace them. */
+/* Can the batch be added to these libraries? If not, sets the error. With `replace`, it may contain
+ * libraries that exist; it will replace them. */
 bool function_batch_fits(struct function_batch *batch, const struct libraries *libraries,
                          bool replace);
 /* Adds the libraries of the batch, which must fit, to the data set, in place of those with the same

@@ -29,8 +29,8 @@ void functions_init(struct functions *functions, struct interpreter *interpreter
 void functions_drop(struct functions *functions);
 
 /* Compiles the libraries that have changed since the last call, and drops those that are no longer
- * in the store. A library that does not compile is logged, and none of its functions can be called.
- * O(1) if no library has changed. */
+ * in the store. A library that does not compile, or has a function of another one, is logged, and
+ * none of its functions can be called. O(1) if no library has changed. */
 void functions_sync(struct functions *functions, const struct libraries *libraries);
 
 /* Compiles a library and runs its code, for at most half a second. The caller then installs the

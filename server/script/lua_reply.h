@@ -48,6 +48,6 @@ void lua_reply_end(struct lua_reply *reply);
 void lua_push_error(lua_State *lua, const char *text);
 
 /* Writes the value at the top as a reply, and pops it. If the value is an error {err=}, or a table
- * whose reply exceeds `limit` bytes (0 for no limit), nothing is written: returns true, with the
- * text of the error at the top. */
+ * whose reply exceeds `limit` bytes (0 for no limit) or the memory, nothing is written: returns
+ * true, with the text of the error at the top. */
 bool lua_write_reply(lua_State *lua, struct resp_writer *out, int version, size_t limit);

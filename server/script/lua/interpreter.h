@@ -38,7 +38,7 @@ enum { ENGINE_STACK_MAX = 2 << 20 };
 /* The greatest number of instructions between two calls of on_steps; simple ones take about 50 us.
  *
  * Most functions and operators take time in proportion to their operands. So the hook is called
- * more often the more bytes there are in large blocks; from 64 MiB on, after each instruction.
+ * more often the more bytes there are in large blocks; above 32 MiB, after each instruction.
  * Blocks of earlier scripts count too, because a function of a library can keep them for its next
  * call. A function that can take longer calls interpreter_spend. */
 enum { ENGINE_HOOK_STEPS = 10000 };

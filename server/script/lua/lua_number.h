@@ -13,8 +13,8 @@ static inline int64_t lua_number_to_int64(double number)
     return number >= -0x1p63 && number < 0x1p63 ? (int64_t)number : INT64_MIN;
 }
 
-/* Converts by truncation. Negative numbers wrap around. 2^64 and more become 0, not-a-number
- * becomes 2^63. */
+/* Converts by truncation. Negative numbers from -2^63 on wrap around; lower ones and not-a-number
+ * become 2^63. 2^64 and more become 0. */
 static inline uint64_t lua_number_to_uint64(double number)
 {
     if (number >= 0x1p64) return 0;
