@@ -33,8 +33,9 @@ struct host_names;
 struct http;
 struct tls;
 
-/* Listens on metrics-port, for HTTPS only if `tls` is not NULL. On failure returns NULL, with the
- * reason in `why`. Context and tls must outlive the result. For `names` see listeners.h. */
+/* Listens on metrics-port: for HTTPS if `tls` is not NULL, otherwise for HTTP. On failure returns
+ * NULL, with the reason in `why`. Context and tls must outlive the result. For `names` see
+ * listeners.h. */
 struct http *http_open(struct loop *loop, const struct admin_parts *context, struct tls *tls,
                        const struct host_names *names, char *why, size_t why_size);
 /* Applies a changed metrics-port or metrics-bind: stops listening and, unless the port is 0,

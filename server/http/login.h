@@ -9,7 +9,8 @@
 enum login {
     LOGIN_GRANTED,
     LOGIN_MISSING, /* a login is needed, but the request contains none */
-    LOGIN_WRONG,   /* wrong name or password, or a user without these permissions */
+    LOGIN_WRONG,   /* a wrong name or password, a user that is off or lacks these permissions, or a
+                    * header that can't be read */
 };
 
 /* Checks the value of the header Authorization, which is empty if the request has none. If no name

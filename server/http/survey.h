@@ -31,7 +31,8 @@ void survey_took(void *survey, int64_t usec);
 bool survey_ready(const struct survey *survey);
 /* Returns when the result's survey began, on the wall clock. */
 msec survey_began(const struct survey *survey);
-/* Computes the forecast of a database as of now. Returns false if it had no keys. */
+/* Computes the forecast of a database as of now. Returns false if it had no keys, or if no survey
+ * is complete. */
 bool survey_forecast(const struct survey *survey, unsigned db, msec now,
                      struct outlook_count counts[OUTLOOK_BANDS]);
 /* Counts the deadlines of the coming hour in all databases. */
@@ -73,7 +74,7 @@ enum { SURVEY_GROUPS_MAX = 1000 };
 void survey_groups(const struct survey *survey, msec now,
                    void (*visit)(void *ctx, const struct surveyed_group *group), void *ctx);
 
-/* Returns how many dehydrators match metrics-dehydrators but are left out: those beyond
- * metrics-dehydrators-max, and those whose names are not UTF-8 or are longer than SURVEY_NAME_MAX
- * bytes. */
+/* Returns how many dehydrators existed and match metrics-dehydrators, but are left out: those
+ * beyond metrics-dehydrators-max, and those whose names are not UTF-8 or are longer than
+ * SURVEY_NAME_MAX bytes. */
 size_t survey_omitted(const struct survey *survey);

@@ -68,9 +68,10 @@ enum shaken { SHAKEN_DONE, SHAKEN_WAITS, SHAKEN_REFUSED, SHAKEN_CLOSED };
  * the first TLS record has arrived whole, so that a peer that sends less costs no memory of
  * OpenSSL.
  *
- * SHAKEN_DONE: *conn is ready. SHAKEN_WAITS: call handshakes_wait once the socket is ready again,
- * for writing if tls_wants_write. SHAKEN_REFUSED, for the reason in `why`, or SHAKEN_CLOSED, if the
- * connection was lost before its first byte: close the connection. */
+ * SHAKEN_DONE: *conn is ready, and the handshake has left its lane. SHAKEN_WAITS: call
+ * handshakes_wait once the socket is ready again, for writing if tls_wants_write. SHAKEN_REFUSED,
+ * for the reason in `why`, or SHAKEN_CLOSED, if the connection was lost before its first byte: call
+ * handshakes_end, and close the connection. */
 enum shaken handshake_step(struct handshakes *handshakes, struct handshake *handshake,
                            struct tls *tls, int fd, struct tls_connection **conn,
                            char why[HANDSHAKE_WHY]);

@@ -50,7 +50,7 @@ struct info_row {
 
 #define REPORT_ROWS(report, rows) report_rows(report, rows, sizeof(rows) / sizeof((rows)[0]))
 void report_rows(struct report *report, const struct info_row *rows, size_t count);
-/* Appends a whole line, truncated to about 1000 bytes. */
+/* Appends a whole line, truncated to about 1000 bytes. Control characters become spaces. */
 __attribute__((format(printf, 2, 3))) void report_line(struct report *report, const char *format,
                                                        ...);
 
