@@ -14,15 +14,16 @@
  *     dehydrator    key             the id is the key
  *                   member          the id is key, zero byte, member
  *
- * An entry of a stream stores the value in `value`, `field:<name>`, `score` or `dump`; for a value
- * that is too long it has only `size`. An element of a dehydrator stores the value as its payload,
- * even without the option VALUE; the payload is empty if the value is too long. */
+ * With the option VALUE, an entry of a stream stores the value in `value`, `field:<name>`, `score`
+ * or `dump`; for a value that is too long it has only `size`. An element of a dehydrator stores the
+ * value as its payload, even without that option; the payload is empty if the value is too long. An
+ * element replaces an earlier one of the same id. */
 #pragma once
 
 #include "store/txn/txn_internal.h"
 
-/* Does a policy log the expiry of this key and its members? O(length of the key); O(1) without such
- * policies */
+/* Does a policy log the expiry of this key and its members? O(length of the key). expiry_is_logged
+ * is false in a replay, and O(1) if no policy logs. */
 bool expiry_log_covers(struct txn *txn, const struct entry *entry);
 static inline bool expiry_is_logged(struct txn *txn, const struct entry *entry)
 {

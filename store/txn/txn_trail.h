@@ -37,8 +37,8 @@ static inline void txn_note_key_end(struct txn *txn, const struct entry *entry,
 uint32_t txn_trail_ruled(struct txn *txn, enum policy_option option);
 void txn_trail_unruled(struct txn *txn, uint32_t by);
 
-/* Counts, for INFO, why a read has not found this key: it expired, was evicted or was deleted. Call
- * only if the store has a trail. */
+/* Counts, for INFO and POLICY STATS, why a read has not found this key: it expired, was evicted or
+ * was deleted. Call only if the store has a trail. */
 void txn_trail_miss(struct txn *txn, struct bytes key);
 
 /* Records that the RETAIN of the stream's policy has removed expired entries. */
