@@ -372,12 +372,14 @@ size_t mem_used(void)
 
 size_t mem_peak(void)
 {
+    size_t now = mem_used();
+    if (now > peak) peak = now;
     return peak;
 }
 
 void mem_reset_peak(void)
 {
-    peak = used;
+    peak = mem_used();
 }
 
 void mem_use(const struct mem_hooks *hooks)

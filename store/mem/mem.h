@@ -84,7 +84,9 @@ size_t mem_pool_spare(void); /* the part of it in entirely free slabs, which mem
  * needed: freeing does this whenever many slabs are free. */
 bool mem_trim(void);
 
-size_t mem_peak(void); /* the most that mem_used has been, without shared.h */
+/* Returns the most that mem_used has been since mem_reset_peak. What shared.h contributes is looked
+ * at only in these two calls. */
+size_t mem_peak(void);
 void mem_reset_peak(void);
 size_t mem_resident(void); /* resident bytes of the process (RSS), or 0 if unknown */
 /* Figures of the pool and jemalloc together. Without jemalloc only part of them is known:

@@ -34,8 +34,9 @@ void stats_sample(struct stats *stats, int64_t mono_usec)
     stats->sampled.repl_bytes_in = stats->repl_bytes_in;
     stats->sampled.repl_bytes_out = stats->repl_bytes_out;
     stats->sampled.turns = *turns;
-    if (stats->memory_peak != mem_peak()) {
-        stats->memory_peak = mem_peak();
+    size_t peak = mem_peak();
+    if (stats->memory_peak != peak) {
+        stats->memory_peak = peak;
         stats->memory_peak_usec = mono_usec;
     }
     next_second(&stats->input);

@@ -21,6 +21,19 @@ START_TEST(blocks_count_in_the_memory_in_use)
 }
 END_TEST
 
+START_TEST(peak_is_never_below_the_memory_in_use)
+{
+    mem_reset_peak();
+    char *p = mem_shared_alloc(1 << 20);
+    size_t most = mem_used();
+    ck_assert_uint_eq(mem_peak(), most);
+    mem_shared_free(p);
+    ck_assert_uint_eq(mem_peak(), most);
+    mem_reset_peak();
+    ck_assert_uint_eq(mem_peak(), mem_used());
+}
+END_TEST
+
 START_TEST(bytes_can_be_set_apart_and_counted_again)
 {
     size_t apart = mem_shared_apart();
@@ -68,6 +81,7 @@ Suite *test_suite(void)
 {
     const TTest *const tests[] = {
         blocks_count_in_the_memory_in_use,
+        peak_is_never_below_the_memory_in_use,
         other_threads_may_free_them,
         bytes_can_be_set_apart_and_counted_again,
         NULL,
