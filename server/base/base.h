@@ -12,5 +12,6 @@
  *     host_names        addresses that were found ahead of their use
  *     tzdata            reads the system's files of time zones
  *     sha               hashes
+ *     version           the versions of the daemon and of the Redis that it reports
  *
  * May use: store/base store/mem. */

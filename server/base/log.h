@@ -19,6 +19,8 @@ void log_set_level(enum log_level level);
 void log_set_format(enum log_format format);
 /* Sends each further line to syslog too. The facility is a LOG_* constant of <syslog.h>. */
 void log_to_syslog(const char *ident, int facility);
+/* Logs a line if its level is high enough. Replaces control characters by blanks, cuts the text at
+ * 2047 bytes, and keeps errno. */
 __attribute__((format(printf, 2, 3))) void log_line(enum log_level level, const char *format, ...);
 
 /* Returns the plural ending of a noun after this number: "1 key", "2 keys". */

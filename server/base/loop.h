@@ -17,11 +17,10 @@ void loop_free(struct loop *loop);
 void loop_run(struct loop *loop);  /* until loop_stop, or until no event is left */
 void loop_stop(struct loop *loop); /* after this turn */
 bool loop_stopped(const struct loop *loop);
-/* Runs one turn without waiting. Long work such as loading calls this again and again, so that
- * connections are served meanwhile. */
+/* Run one turn: loop_poll without waiting, loop_wait after waiting until something is ready. Long
+ * work such as loading calls them again and again, so that connections are served meanwhile. Do not
+ * call them inside a callback; an end-of-turn hook may. */
 void loop_poll(struct loop *loop);
-
-/* Runs one turn, waiting until something is ready. Do not call it inside a callback. */
 void loop_wait(struct loop *loop);
 
 /* Counts of turns, for INFO. A turn is measured from its first callback to its end, so the wait
@@ -51,8 +50,8 @@ void loop_io_free(struct loop_io *io); /* does not close the descriptor */
 /* A timer fires once, after a span of the monotonic clock. */
 struct loop_timer *loop_timer_new(struct loop *loop, void (*fire)(void *ctx), void *ctx);
 void loop_timer_set(struct loop_timer *timer, int64_t usec); /* < 0 cancels */
-/* Sets the timer. The span comes from clients, so any number is valid: a number that is too large
- * stands for the longest possible span. */
+/* Sets the timer, or cancels it if the span is negative. The span comes from clients, so any number
+ * is valid: one that is too large stands for the longest possible span. */
 void loop_timer_set_msec(struct loop_timer *timer, msec ttl);
 void loop_timer_free(struct loop_timer *timer);
 

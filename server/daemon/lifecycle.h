@@ -22,7 +22,8 @@ void lifecycle_on_signals(
 int64_t lifecycle_more_files(const struct conf *conf);
 /* Raises the limit on open files, and lowers maxclients to the number that it allows. */
 void lifecycle_fit_maxclients(struct conf *conf);
-/* Applies changed options, for CONFIG SET. Returns false if the journal could not be started. */
+/* Applies changed options, for CONFIG SET and reloads. Returns false if the journal could not be
+ * started; appendonly is then no again. */
 bool lifecycle_apply(void *parts);
 
 /* Writes a snapshot if parts->stop_how.saves, then stops the loop. Does not stop it if the snapshot

@@ -16,7 +16,8 @@ bool reload_waits(struct parts *parts);
 /* Reads the file and the command line again, as at the start. If they contain errors, logs all of
  * them and changes no option. Otherwise sets the live options whose values in the file have changed
  * since the file was last read. An option that CONFIG SET has changed thus keeps its value until
- * the file's value changes. Reads certificates and time zones again in any case.
+ * the file's value changes. Reads certificates and time zones again in any case. If certificates, a
+ * port or dir fail, puts the tls and port options and dir back.
  *
  * Logs which options have changed and which need a restart, and notifies the service manager. Do
  * not call while data is being loaded or a script runs. */

@@ -14,7 +14,7 @@ void turn_end(void *parts);
 void turn_begin_seconds(struct parts *parts);
 /* Callbacks for struct persist_wiring, which are called often during long work. turn_loading, for
  * loading files, reports to the service manager and runs a turn of the loop, at most every 20 ms;
- * it ends the process if the loop was stopped. turn_working, for writing a file without a child,
+ * it ends the process if the loop was stopped. turn_working, for work in which no turn may run,
  * only reports. */
 void turn_loading(void *parts);
 void turn_working(void *parts);

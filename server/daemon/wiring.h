@@ -9,5 +9,5 @@ struct parts;
 /* Makes all parts except the configuration, opens the ports and loads the data. Clients that
  * connect during the load receive LOADING errors. Returns false after reporting the reason. */
 bool wiring_make(struct parts *parts);
-/* Frees all parts, even if wiring_make has failed. */
+/* Frees all parts, even if wiring_make has failed. Leaves a large store to the kernel. */
 void wiring_free(struct parts *parts);

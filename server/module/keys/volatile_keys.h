@@ -28,7 +28,8 @@ struct volatile_keys {
     struct histogram lag;
     /* Called for each key that is opened; may be NULL. */
     void (*on_open)(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleKey *key);
-    /* Called for each key that has expired, with its deadline; may be NULL. */
+    /* Called for each key that has expired, with its deadline or, if that is unknown, the instant
+     * of the event; may be NULL. */
     void (*on_expired)(RedisModuleCtx *ctx, struct bytes name, msec at);
     /* Called for each deadline set on a key, and with NEVER when a key is forgotten; may be
      * NULL. */
@@ -49,7 +50,8 @@ void volatile_keys_note(struct volatile_keys *known, RedisModuleCtx *ctx, RedisM
 
 /* Moves some queued names into `keys`. Returns false if the queue is empty. */
 bool volatile_keys_read(struct volatile_keys *known, RedisModuleCtx *ctx);
-/* Opens the key that is due first, on a master. Returns false if none is due. */
+/* Opens the key that is due first, on a master. Returns false if none is due, or before
+ * held_until. */
 bool volatile_keys_open(struct volatile_keys *known, RedisModuleCtx *ctx, msec now);
 /* Returns the instant at which volatile_keys_open has work next. */
 struct due_at volatile_keys_next(const struct volatile_keys *known);

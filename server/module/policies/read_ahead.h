@@ -28,7 +28,8 @@ void read_ahead_free(struct last_value *value); /* may be NULL */
 
 /* Returns the instant at which a value is to be copied next. */
 struct due_at read_ahead_next(void);
-/* Copies one value, on a master. Returns false if none is to be copied now. */
+/* Copies one value, on a master, or notes that its deadline has moved. Returns false if none is to
+ * be copied now. */
 bool read_ahead_run(RedisModuleCtx *ctx, msec now);
 
 void read_ahead_flush(int db); /* drops names and copies of one database, or of all if db < 0 */

@@ -21,7 +21,7 @@ void due_values_unlinked(RedisModuleKeyOptCtx *ctx, const void *value);
 /* Makes due_values_run serve the clients that wait for the key, at this instant or earlier. */
 void due_values_wake(RedisModuleCtx *ctx, RedisModuleString *name, msec at);
 
-/* On a master, for the key that is due first: removes its expired members, announces its due
+/* On a master, for the key that is due first: removes at most 64 expired members, announces its due
  * elements, and serves the clients that wait for it. Returns roughly how much work that was, or 0
  * if no key is due, or if the host wants no traffic to replicas now (AvoidReplicaTraffic). */
 size_t due_values_run(RedisModuleCtx *ctx, msec now);

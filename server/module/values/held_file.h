@@ -21,7 +21,7 @@
 enum { HELD_FILE_ENCODING = 2 };
 
 void held_file_save(RedisModuleIO *io, const struct object *object);
-/* Returns false if the file ended, or is damaged. */
+/* Returns false if the file ended or is damaged, or if the encoding is unknown. */
 bool held_file_load(RedisModuleIO *io, int encoding, enum type type, struct object *object);
 /* Writes the commands that create the value. */
 void held_file_rewrite(RedisModuleIO *io, RedisModuleString *key, const struct object *object);
