@@ -114,7 +114,7 @@ struct conf {
     int64_t lease_max_ttl;                  /* milliseconds */
     int64_t lfu_log_factor, lfu_decay_time; /* minutes; 0 for never */
     bool activedefrag;
-    int64_t busy_reply_threshold; /* milliseconds; no limit if 0 or less */
+    int64_t busy_reply_threshold; /* milliseconds; 0 for never */
     int64_t script_memory_limit;  /* bytes, or 0 for no limit */
     struct conf_output_limit output_limits[3];
     /* observation */

@@ -6,8 +6,8 @@
  * Sparse slabs thus receive no blocks and become empty, and an empty slab can serve another class
  * or return to the system.
  *
- * Compared with malloc, this saves 6 to 10 % of the bytes per item, and with huge pages (slabs.h) 9
- * to 20 % of the CPU time of reads and writes (doc/performance.md, "what the allocator layers
+ * Compared with malloc, this saves 6 to 10 % of the bytes per item, and with huge pages (slabs.h) 5
+ * to 12 % of the CPU time of reads and writes (doc/performance.md, "what the allocator layers
  * gain").
  *
  * A block is aligned to the largest power of two that divides its class size: 4 for 36, 8 for 40,

@@ -1,7 +1,7 @@
 /* defrag: after scattered deletes, moves blocks of the data together, so that the memory between
  * them can be returned to the system. The caller decides when there is time for that.
  *
- * After a random 90 % of the items are deleted, RSS falls to 10 to 17 % of what it was; with malloc
+ * After a random 90 % of the items are deleted, RSS falls to 12 to 25 % of what it was; with malloc
  * it stays at 68 to 97 % (doc/performance.md, "what the allocator layers gain").
  *
  * defrag_run invalidates every pointer into the data: callers must not keep any across it. */
