@@ -46,7 +46,8 @@ void io_threads_free(struct io_threads *threads);
 void io_threads_turn(struct io_threads *threads);
 
 /* Passes a connected, non-blocking socket to the thread with the fewest sockets. `tls` and `peer`
- * are as for served_init; `owner` is for `happened`. */
+ * are as for served_init; `owner` is for `happened`. Until io_socket_want, the owner counts as
+ * anonymous and wants bytes. */
 struct io_socket *io_socket_new(struct io_threads *threads, int fd, struct tls *tls,
                                 const char *peer, void *owner);
 /* Closes the socket; unsent bytes are lost. No more events follow. */

@@ -101,9 +101,9 @@ bool transport_is_encrypted(const struct transport *transport);
  * False if a thread owns the socket. */
 bool transport_waits_to_shake(const struct transport *transport);
 /* Refuses the connection if its handshake takes too long (HANDSHAKE_SECONDS, in a lane
- * HANDSHAKE_LANE_SECONDS), or if its peer has closed while it waits for its turn. No effect after
- * the handshake. For a timer of about a second; age_usec is the time since the connection was
- * opened. */
+ * HANDSHAKE_LANE_SECONDS), unless unread input shows that the server is late, or if its peer has
+ * closed while it waits for its turn. No effect after the handshake. For a timer of about a second;
+ * age_usec is the time since the connection was opened. */
 void transport_check_handshake(struct transport *transport, int64_t age_usec);
 /* Has the peer closed the connection, even if nothing has read that yet? */
 bool transport_peer_has_gone(const struct transport *transport);
