@@ -34,8 +34,9 @@ void tls_free(struct tls *tls); /* after its connections; streams of libevent ma
  * as for tls_new. */
 bool tls_reload(struct tls *tls, char *why, size_t size);
 
-/* Reloads every tls-auto-reload-interval seconds if the files have changed since the last reload,
- * and logs the result. Call about once a second, with seconds since 1970. */
+/* Looks at the files every tls-auto-reload-interval seconds, or never if that is 0. If they have
+ * changed since the last look, reloads them and logs the result; files that can't be used are read
+ * again when one of them next changes. Call about once a second, with seconds since 1970. */
 void tls_refresh(struct tls *tls, int64_t now_sec);
 
 /* Logs a warning if the server's certificate has expired or expires in less than 30 days: once when
