@@ -65,7 +65,7 @@ struct string_condition {
 };
 
 /* Is argument i one of the four words of a condition? If so, stores the condition, whose value is
- * argument i + 1. Replies nothing. */
+ * argument i + 1; the caller checks that there is one. Replies nothing. */
 bool arg_string_condition(const struct call *call, int i, struct string_condition *condition);
 
 /* Sets *holds to whether the condition holds for the string `entry`, or for a missing key if that
