@@ -108,6 +108,7 @@ struct effect {
     bool again;       /* repeats an event that this call recorded for this key */
     bool is_part;     /* counts as one change together with the next effect */
     bool by_read;     /* a read moved a deadline (REFRESH of a policy); the value is unchanged */
+    bool by_policy;   /* a member is put, and MEMBERTTL of a policy has chosen `at` */
     unsigned db;
     struct bytes key;
     struct bytes a, b; /* see enum effect_kind; EFFECT_NONE: a is the event's member, if any */

@@ -4,6 +4,7 @@
 #include "store/base/number.h"
 #include "store/mem/mem.h"
 #include "store/txn/txn_internal.h"
+#include "store/txn/txn_trail.h"
 
 enum { DEAD_ELEMENTS_MAX = 1000 }; /* moved by one call, so that other clients wait only briefly */
 
@@ -118,7 +119,9 @@ static bool bury(struct txn *txn, struct entry *entry, struct element *element)
         };
         txn_stream_append(txn, target, stream_id, texts, sizeof(texts) / sizeof(texts[0]));
     }
+    uint32_t by = txn_trail_ruled(txn, POLICY_MAXDELIVERIES);
     txn_rede_finish(txn, entry, element, EVENT_REDE_DEAD);
+    txn_trail_unruled(txn, by);
     return true;
 }
 

@@ -10,7 +10,8 @@ bool txn_hash_put(struct txn *txn, struct entry *entry, struct bytes field, stru
     msec at = txn_life_at(txn, entry, how->life, present, old);
 
     /* Record first: the arguments may point into the hash. */
-    RECORD(txn, entry, EFFECT_HASH_PUT, how->event, .a = field, .b = value, .at = at);
+    RECORD(txn, entry, EFFECT_HASH_PUT, how->event, .a = field, .b = value, .at = at,
+           .by_policy = txn_life_by_policy(how->life, old, at));
     bool is_new = hash_set(hash, field, value, at);
     if (at != old && at != NEVER)
         txn_member_expiry_set(txn, entry, field, EVENT_HEXPIRE);

@@ -93,6 +93,11 @@ static inline bool txn_life_matters(const struct txn *txn, const struct entry *e
  * was `present`. */
 msec txn_life_at(struct txn *txn, const struct entry *entry, struct lifetime life, bool present,
                  msec old);
+/* Has a policy chosen this result of txn_life_at? */
+static inline bool txn_life_by_policy(struct lifetime life, msec old, msec at)
+{
+    return at != NEVER && at != old && life.rule != LIFE_SET && life.rule != LIFE_SET_NEW;
+}
 
 /* ---- dehydrators: txn_dehydrator.c ---- */
 

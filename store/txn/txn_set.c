@@ -5,7 +5,8 @@ bool txn_set_add(struct txn *txn, struct entry *entry, struct bytes member, stru
 {
     msec at = txn_life_at(txn, entry, life, false, NEVER), old;
     if (set_add(entry->object.set, member, at)) {
-        RECORD(txn, entry, EFFECT_SET_ADD, EVENT_SADD, .a = member, .at = at);
+        RECORD(txn, entry, EFFECT_SET_ADD, EVENT_SADD, .a = member, .at = at,
+               .by_policy = txn_life_by_policy(life, NEVER, at));
         if (at != NEVER) txn_member_expiry_set(txn, entry, member, EVENT_SEXPIRE);
         return true;
     }
@@ -16,7 +17,7 @@ bool txn_set_add(struct txn *txn, struct entry *entry, struct bytes member, stru
     at = txn_life_at(txn, entry, life, true, old);
     if (at == old) return false;
     RECORD(txn, entry, EFFECT_SET_EXPIRE, at == NEVER ? EVENT_SPERSIST : EVENT_SEXPIRE, .a = member,
-           .at = at);
+           .at = at, .by_policy = txn_life_by_policy(life, old, at));
     set_expire(entry->object.set, member, at);
     keyspace_rearm(txn->ks, entry);
     return false;

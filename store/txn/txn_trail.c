@@ -179,7 +179,11 @@ void txn_trail_member(struct txn *txn, const struct entry *entry, const struct e
                                : TRAIL_REMOVED;
     event.deadline = event.what == TRAIL_SET ? at : old;
     event.before = old;
-    if (!sign(txn, entry, &event)) return;
+    uint32_t by = txn->by;
+    if (effect->by_policy) txn_trail_ruled(txn, POLICY_MEMBERTTL);
+    bool is_recorded = sign(txn, entry, &event);
+    if (effect->by_policy) txn_trail_unruled(txn, by);
+    if (!is_recorded) return;
     uint64_t hash = trail_member_hash(hash_of(txn, entry), siphash(effect->a.data, effect->a.len));
     if (event.what == TRAIL_SET)
         trail_set(txn->store->trail, hash, txn->ks->db, &event);

@@ -60,9 +60,10 @@ static inline void txn_note_member(struct txn *txn, const struct entry *entry,
         KIND(LEASE_TAKE) | KIND(LEASE_EXTEND) | KIND(LEASE_DROP);
 #undef KIND
     _Static_assert(EFFECT_LEASE_DROP < 64, "a bit for each kind");
-    if (effect->kind <= EFFECT_LEASE_DROP && (of_members >> effect->kind & 1) &&
-        txn->store->trail != NULL)
-        txn_trail_member(txn, entry, effect);
+    if (effect->kind > EFFECT_LEASE_DROP || !(of_members >> effect->kind & 1)) return;
+    /* Most puts are of members that neither had a deadline nor receive one. */
+    if (effect->at == NEVER && !entry->object.has_expiry) return;
+    if (txn->store->trail != NULL) txn_trail_member(txn, entry, effect);
 }
 
 /* Records the removal of the members with deadlines among the ranks from `from` to before `to`.

@@ -29,7 +29,8 @@ enum zput_result txn_zset_put(struct txn *txn, struct entry *entry, struct bytes
            moved         ? how->event
            : at == NEVER ? EVENT_ZPERSIST
                          : EVENT_ZEXPIRE,
-           .a = member, .score = *score, .at = at);
+           .a = member, .score = *score, .at = at,
+           .by_policy = txn_life_by_policy(how->life, old, at));
     if (present) {
         zset_put(zset, member, *score, at);
     } else {

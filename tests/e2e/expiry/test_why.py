@@ -199,6 +199,60 @@ def new_policy_is_named_at_existing_keys_and_members():
 
 
 @stepped
+def policy_is_named_at_members_to_which_it_gave_deadlines():
+    with Scene() as scene:
+        scene.run("POLICY", "SET", "p:*", "MEMBERTTL", "10s")
+        scene.run("SADD", "other", "m")
+        for call in (["SADD", "p:1", "m"], ["SADDEX", "p:2", "KEEPTTL", "MEMBERS", "1", "m"], ["HSET", "p:3", "m", "v"],
+                     ["HSETEX", "p:4", "FIELDS", "1", "m", "v"], ["HINCRBY", "p:5", "m", "1"], ["ZADD", "p:6", "1", "m"],
+                     ["ZINCRBY", "p:7", "1", "m"], ["GEOADD", "p:8", "1", "2", "m"], ["SMOVE", "other", "p:9", "m"]):
+            key = call[2] if call[0] == "SMOVE" else call[1]
+            scene.run(*call)
+            record, = scene.why(key, "MEMBER", "m")["records"]
+            equal((record["what"], record["deadline"], author(record)),
+                  ("deadline-set", NOON + 10_000, ("p:*", "MEMBERTTL")), call)
+
+
+@stepped
+def command_is_named_at_members_to_which_it_gave_deadlines():
+    with Scene() as scene:
+        scene.run("POLICY", "SET", "p:*", "MEMBERTTL", "10s")
+        scene.run("SADDEX", "p:s", "EX", "5", "MEMBERS", "1", "m")
+        scene.run("HSETEX", "p:h", "EX", "10", "FIELDS", "1", "m", "v") # the instant that the policy would choose
+        scene.run("ZADDEX", "p:z", "EX", "5", "1", "m")
+        scene.run("SADDEX", "other", "EX", "5", "MEMBERS", "1", "m")
+        scene.run("SMOVE", "other", "p:moved", "m")
+        for key, command in (("p:s", "saddex"), ("p:h", "hsetex"), ("p:z", "zaddex"), ("p:moved", "smove")):
+            equal([author(record) for record in scene.why(key, "MEMBER", "m")["records"]], [command], key)
+
+
+@stepped
+def policy_and_commands_take_turns_at_a_member():
+    with Scene() as scene:
+        scene.run("POLICY", "SET", "p:*", "MEMBERTTL", "10s")
+        for call in (["HSET", "p:h", "m", "v"], ["HSET", "p:h", "m", "w"], ["HEXPIRE", "p:h", "5", "FIELDS", "1", "m"],
+                     ["HSET", "p:h", "m", "x"], ["HPERSIST", "p:h", "FIELDS", "1", "m"]):
+            scene.run(*call)
+            scene.daemon.step(1)
+        equal([(record["what"], record["at"] - NOON, author(record))
+               for record in scene.why("p:h", "MEMBER", "m")["records"]],
+              [("deadline-removed", 4, "hpersist"), ("deadline-set", 3, ("p:*", "MEMBERTTL")),
+               ("deadline-set", 2, "hexpire"), ("deadline-set", 1, ("p:*", "MEMBERTTL"))])
+
+
+@stepped
+def element_that_died_names_the_policy():
+    with Scene() as scene:
+        scene.run("POLICY", "SET", "q:*", "MAXDELIVERIES", "1", "TO", "dead")
+        scene.run("REDE.PUSH", "q:1", "0", "payload", "id")
+        scene.run("REDE.CLAIM", "q:1", "10")
+        scene.daemon.step(20)
+        scene.run("REDE.CLAIM", "q:1", "10")
+        ended = scene.why("q:1", "MEMBER", "id")["records"][0]
+        equal((ended["what"], author(ended)), ("dead", ("q:*", "MAXDELIVERIES")))
+
+
+@stepped
 def script_and_transaction_are_named():
     with Scene() as scene:
         scene.run("EVAL", "return redis.call('SET', KEYS[1], 'v', 'EX', 10)", "1", "k")
