@@ -2,7 +2,6 @@
  * a TZif file; without a file the zone is UTC. Whatever they say, the next instants ascend, and
  * each is where the search from just before it ends too. */
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "store/base/ensure.h"

@@ -1,7 +1,6 @@
 /* tls_peer: see tls_peer.h. */
 #include "tests/support/tls_peer.h"
 
-#include <errno.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>

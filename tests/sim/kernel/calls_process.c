@@ -1,9 +1,7 @@
 /* calls_process: joining the world at the start of a process, children, signals and the end. */
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>

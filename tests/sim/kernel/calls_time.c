@@ -3,7 +3,6 @@
  * it may, and uses the clock instead. Where the kernel can forbid the instruction, a program that
  * reads the counter all the same ends, and a library sees a counter that stands still. Some virtual
  * machines accept the prohibition without effect; there `program_check.py` searches the program. */
-#include <errno.h>
 #include <link.h>
 #include <setjmp.h>
 #include <signal.h>

@@ -1,12 +1,9 @@
 /* kernel: see kernel.h. */
 #include "tests/sim/kernel/kernel.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/futex.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

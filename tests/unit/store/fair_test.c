@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "store/delivery.h"
-#include "store/reclaim.h"
 #include "store/txn/txn_dehydrator.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"

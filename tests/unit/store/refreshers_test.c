@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "store/mem/mem.h"
-#include "store/txn/apply.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 #include "tests/support/world.h"

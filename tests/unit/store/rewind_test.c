@@ -2,7 +2,6 @@
 #include "store/rewind.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "store/sweep/expiry.h"
 #include "store/txn/txn_dehydrator.h"

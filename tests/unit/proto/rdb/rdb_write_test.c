@@ -6,7 +6,6 @@
 #include "tests/unit/proto/rdb/visited.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static struct visited visited;

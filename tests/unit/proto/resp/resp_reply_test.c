@@ -1,6 +1,5 @@
 /* Tests of resp_reply: every type, every cut, every refusal. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

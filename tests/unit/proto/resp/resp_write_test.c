@@ -1,11 +1,9 @@
 /* Tests of resp_write: each meaning in both protocol versions, byte by byte. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "proto/resp/resp_reply.h"
 #include "proto/resp/resp_write.h"
-#include "store/base/number.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 

@@ -3,7 +3,6 @@
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
-#include <stdlib.h>
 
 #include "tests/support/suite.h"
 

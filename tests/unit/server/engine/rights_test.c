@@ -1,6 +1,5 @@
 /* Tests of the gate of permissions: its place among the gates, and the calls that are asked about
  * again when they run. */
-#include <stdlib.h>
 
 #include "server/engine/acl/acl.h"
 #include "tests/support/server_world.h"

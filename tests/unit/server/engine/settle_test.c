@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "server/engine/unblock.h"
-#include "store/mem/mem.h"
 #include "store/sweep/expiry.h"
 #include "tests/support/server_world.h"
 #include "tests/support/suite.h"

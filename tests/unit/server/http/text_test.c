@@ -1,6 +1,5 @@
 /* Tests of the texts of the metrics port: UTF-8, Prometheus' format and JSON. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "server/http/json.h"
 #include "server/http/prom.h"

@@ -1,7 +1,6 @@
 /* Tests of limits: a few sessions without sockets, whose owner notes what the limits ask of it. */
 #include "server/net/limits.h"
 
-#include "store/mem/mem.h"
 #include "tests/support/server_world.h"
 #include "tests/support/suite.h"
 

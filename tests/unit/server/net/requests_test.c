@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "server/engine/session_reset.h"
-#include "store/mem/mem.h"
 #include "tests/support/server_world.h"
 #include "tests/support/suite.h"
 

@@ -3,7 +3,6 @@
 
 #include <luajit-2.1/lauxlib.h>
 #include <luajit-2.1/lualib.h>
-#include <string.h>
 
 #include "tests/support/suite.h"
 

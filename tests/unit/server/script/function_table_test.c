@@ -1,8 +1,6 @@
 /* function_table: names of functions and libraries, what they own, and what clashes. */
 #include "server/script/function_table.h"
 
-#include <stdio.h>
-
 #include "store/mem/mem.h"
 #include "tests/support/suite.h"
 #include "tests/support/world.h"

@@ -2,13 +2,10 @@
  * together or not at all. */
 #include "server/script/function_batch.h"
 
-#include <stdio.h>
-
 #include <luajit-2.1/lauxlib.h>
 
 #include "server/base/log.h"
 #include "server/script/sandbox.h"
-#include "store/mem/mem.h"
 #include "tests/support/suite.h"
 #include "tests/support/world.h"
 

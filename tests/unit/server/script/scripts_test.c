@@ -6,7 +6,6 @@
 
 #include "server/script/host.h"
 #include "server/script/lua/interpreter.h"
-#include "store/mem/mem.h"
 #include "tests/support/suite.h"
 
 static struct interpreter *interpreter;

@@ -1,6 +1,5 @@
 /* histogram: percentiles against a sorted list of the same spans. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "store/base/histogram.h"
 #include "tests/support/rng.h"

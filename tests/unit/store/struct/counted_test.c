@@ -1,7 +1,6 @@
 /* counted: random steps, compared with an array of the leaves in their order. */
 #include "store/struct/counted.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "store/mem/mem.h"

@@ -1,6 +1,5 @@
 /* timeline: order, positions, walks, the shape of the tree, and memory. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "store/mem/mem.h"
 #include "store/struct/timeline.h"

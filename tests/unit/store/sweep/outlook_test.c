@@ -1,7 +1,5 @@
 /* outlook: forecasts and next deadlines against a list of everything that has one. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "store/mem/mem.h"
 #include "store/sweep/expiry.h"

@@ -1,6 +1,5 @@
 /* policy_walk: policies are applied to existing keys. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "store/sweep/expiry.h"
 #include "store/sweep/policy_walk.h"

@@ -2,7 +2,6 @@
  * search costs. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "store/mem/mem.h"
 #include "store/sweep/upcoming.h"

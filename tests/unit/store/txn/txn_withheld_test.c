@@ -4,7 +4,6 @@
 #include "store/txn/txn_stream.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "tests/support/suite.h"
 #include "tests/support/world.h"

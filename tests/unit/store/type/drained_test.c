@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 
-#include "store/mem/mem.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 

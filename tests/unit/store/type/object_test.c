@@ -7,7 +7,6 @@
 #include "store/mem/mem.h"
 #include "store/type/string.h"
 #include "store/walk.h"
-#include "tests/support/rng.h"
 #include "tests/support/suite.h"
 
 static void add(struct object *object, int n)

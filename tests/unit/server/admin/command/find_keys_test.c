@@ -4,10 +4,8 @@
 #include "server/engine/acl/acl.h"
 #include "server/engine/acl/acl_user.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "store/mem/mem.h"
 #include "tests/support/program.h"
 #include "tests/support/server_world.h"
 #include "tests/support/suite.h"

@@ -1,6 +1,5 @@
 /* BITFIELD, compared with a model that uses single bits and 128-bit arithmetic. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "tests/support/server_world.h"
 #include "tests/support/suite.h"

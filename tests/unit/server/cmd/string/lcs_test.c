@@ -1,6 +1,5 @@
 /* LCS, compared with a plain table of lengths and the traceback of Redis. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "tests/support/server_world.h"
 #include "tests/support/suite.h"

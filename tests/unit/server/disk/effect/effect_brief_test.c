@@ -2,7 +2,6 @@
  * nobody writes is refused. */
 #include "server/disk/effect/effect_brief.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "tests/support/random_call.h"

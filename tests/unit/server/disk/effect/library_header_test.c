@@ -2,7 +2,6 @@
 #include "server/disk/effect/library_header.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "tests/support/suite.h"
 #include "tests/support/world.h"

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "store/base/ensure.h"
 #include "store/mem/buffer.h"
 #include "store/mem/mem.h"
 #include "tests/support/disk_world.h"

@@ -1,6 +1,5 @@
 /* Tests of replay with damaged journals and invalid effects. No partial record is applied, except
  * one with a right checksum. */
-#include "server/disk/effect/effect_brief.h"
 #include "tests/unit/server/disk/format/journal_file.h"
 
 static size_t record_at(uint64_t offset)

@@ -2,8 +2,6 @@
  * say. */
 #include "server/disk/format/size_mark.h"
 
-#include <stdio.h>
-
 #include "server/disk/format/replay.h"
 #include "store/mem/mem.h"
 #include "tests/support/suite.h"

@@ -1,6 +1,5 @@
 /* due_keys: names and their instants, against plain arrays. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "server/module/keys/due_keys.h"
 #include "store/base/siphash.h"

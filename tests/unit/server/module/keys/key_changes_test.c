@@ -1,9 +1,6 @@
 /* key_changes: the queue, against a plain array. */
 #include "server/module/keys/key_changes.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "store/mem/mem.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"

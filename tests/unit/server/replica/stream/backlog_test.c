@@ -1,10 +1,6 @@
 /* Tests of server/replica/stream/backlog. */
 #include "server/replica/stream/backlog.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "store/base/random.h"
 #include "store/mem/mem.h"
 #include "tests/support/suite.h"
 

@@ -5,7 +5,6 @@
 #include <luajit-2.1/lauxlib.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "store/mem/mem.h"
 

@@ -1,7 +1,6 @@
 /* pending_tree: deep trees compared with a plain array, in which a record's index tells its ID. */
 #include "store/type/stream/pending_tree.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "store/mem/mem.h"

@@ -4,9 +4,6 @@
 
 #include <stdlib.h>
 
-#include "store/base/encoding_limits.h"
-#include "store/base/ensure.h"
-#include "store/mem/mem.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 
