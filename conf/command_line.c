@@ -3,7 +3,6 @@
 #include "conf/command_line.h"
 
 #include <ctype.h>
-#include <string.h>
 
 #include "conf/conf.h"
 

@@ -3,7 +3,6 @@
 #include "conf/option_table.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <glob.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>

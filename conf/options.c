@@ -1,7 +1,6 @@
 /* options: rows of options about the process, limits and observation. */
 #include "conf/option_table.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

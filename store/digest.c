@@ -2,7 +2,6 @@
  * tables must not matter, so the hashes of keys (with value and deadline) are added up, and so are
  * those of elements of unordered types. The hashes of elements of ordered types are chained. */
 #include "store/base/siphash.h"
-#include "store/mem/mem.h"
 #include "store/policy/policy_rows.h"
 #include "store/policy/policy_words.h"
 #include "store/store.h"

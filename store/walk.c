@@ -1,7 +1,6 @@
 /* walk: see walk.h. Each type has a row in `forms`. */
 #include "store/walk.h"
 
-#include "store/base/ensure.h"
 #include "store/mem/mem.h"
 #include "store/store.h"
 #include "store/type/stream/stream_repeats.h"

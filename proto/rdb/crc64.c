@@ -2,7 +2,6 @@
  * and Berry 2005). crc64.h defines the checksum. */
 #include "proto/rdb/crc64.h"
 
-#include "store/base/bytes.h"
 #include "store/base/little_endian.h"
 
 #define POLYNOMIAL UINT64_C(0x95ac9329ac4bc9b5) /* reflected */

@@ -15,7 +15,6 @@
  *             number of its pending entries, and their IDs*
  *         since STREAM_5: number of pending entries without a consumer, and their IDs*
  *     since STREAM_4: the texts by which entries sent twice are detected (read_repeats) */
-#include <string.h>
 
 #include "proto/rdb/reader.h"
 #include "proto/rdb/stream_node.h"

@@ -2,7 +2,6 @@
  * of all keys (key_scan.h). */
 #include "store/sweep/outlook.h"
 
-#include "store/base/ensure.h"
 #include "store/mem/mem.h"
 #include "store/sweep/expiry.h"
 #include "store/sweep/key_scan.h"
