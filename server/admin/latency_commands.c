@@ -5,7 +5,6 @@
 #include "server/admin/admin.h"
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/reply_text.h"
-#include "store/mem/mem.h"
 
 enum { COMMAND_NAME_MAX = 128 };
 

@@ -1,5 +1,4 @@
 /* memory: MEMORY: memory use of the data, of a key, and of the allocator. */
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "server/admin/admin.h"

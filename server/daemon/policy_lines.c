@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "conf/conf.h"
 #include "conf/words.h"
 #include "server/cmd/key/policy_args.h"
 #include "store/mem/mem.h"

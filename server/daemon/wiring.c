@@ -41,7 +41,6 @@
 #include "store/txn/txn.h"
 #include "store/txn/txn_dehydrator.h"
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
 #include "server/http/metrics.h"
 
 #include <ctype.h>
-#include <inttypes.h>
 
 #include "server/base/version.h"
 #include "store/mem/mem.h"

@@ -53,7 +53,6 @@
 #include "server/net/transport.h"
 #include "store/base/ensure.h"
 #include "store/mem/mem.h"
-#include "store/mem/shared.h"
 
 enum {
     CHECKED_PER_SECOND = 10000,  /* connections visited by each clients_housekeeping */

@@ -11,7 +11,6 @@
 
 #include "server/base/clock.h"
 #include "server/base/thread.h"
-#include "store/base/ensure.h"
 #include "store/mem/mem.h"
 #include "store/mem/shared.h"
 

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "server/base/thread.h"
-#include "store/base/ensure.h"
 #include "store/mem/mem.h"
 
 TAILQ_HEAD(io_socket_list, io_socket);

@@ -8,7 +8,6 @@
 
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/call.h"
-#include "server/engine/engine.h"
 #include "server/engine/react/blocked.h"
 #include "server/engine/unblock.h"
 #include "server/replica/waits.h"

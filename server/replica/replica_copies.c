@@ -1,6 +1,5 @@
 /* replica_copies: the full copies that replicas receive before the stream. One child at a time
  * makes one copy, for all replicas that wait for a copy of that form. See replicas_state.h. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 /* connection: commands about the caller's own connection: AUTH, HELLO, SELECT, PING and others.
  * CLIENT, which also concerns other connections, is in client_commands.c. */
-#include <stdlib.h>
 
 #include "server/admin/admin.h"
 #include "server/admin/client/identity.h"
@@ -8,7 +7,6 @@
 #include "server/cmd/call/args.h"
 #include "server/cmd/call/session.h"
 #include "server/engine/session_reset.h"
-#include "store/base/number.h"
 
 /* PING. The PONG of a RESP2 subscriber has the form of a message, because RESP2 has no pushes. */
 static void cmd_ping(struct call *call)

@@ -1,6 +1,5 @@
 /* command_keys: finds which arguments of a call are keys, and how the call uses them, from its
  * row. */
-#include <stdlib.h>
 
 #include "server/cmd/call/command.h"
 #include "store/base/ensure.h"

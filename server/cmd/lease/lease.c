@@ -4,7 +4,6 @@
 #include "server/cmd/lease/lease.h"
 #include "server/cmd/block.h"
 #include "server/cmd/call/args.h"
-#include "server/cmd/call/session.h"
 #include "store/txn/txn_lease.h"
 #include "store/txn/txn_token.h"
 

@@ -4,7 +4,6 @@
 #include "server/cmd/block.h"
 #include "server/cmd/stream/stream.h"
 #include "server/cmd/stream/stream_delivery.h"
-#include "store/base/number.h"
 #include "store/mem/mem.h"
 
 /* ---- the arguments --------------------------------------------------------------------------- */

@@ -1,7 +1,6 @@
 /* base: see base.h. A base is one stream of commands, compressed in blocks by snapshot_file. */
 #include "server/disk/format/base.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <sys/stat.h>

@@ -5,7 +5,6 @@
 #include <openssl/crypto.h>
 
 #include "server/base/sha.h"
-#include "store/base/ensure.h"
 #include "store/mem/mem.h"
 
 /* ---- life ----------------------------------------------------------------------------------- */

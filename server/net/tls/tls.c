@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <openssl/crypto.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>

@@ -6,7 +6,6 @@
  * strings, extensions and timestamps are not supported. */
 #include "server/script/lua/libraries.h"
 
-#include <limits.h>
 #include <luajit-2.1/lauxlib.h>
 #include <math.h>
 #include <string.h>
