@@ -1,7 +1,6 @@
 /* manual: writes the man pages and, in completions/, the bash completions. Both are made from the
  * tables of the command lines and of the options. */
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "conf/command_line.h"

@@ -1,7 +1,6 @@
 /* judge: see judge.h. */
 #include "tools/files/judge.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
