@@ -42,10 +42,11 @@ int mallctl(const char *name, void *old, size_t *old_len, void *new, size_t new_
 void malloc_stats_print(void (*write)(void *ctx, const char *text), void *ctx, const char *options)
     __attribute__((weak));
 
-/* Options that jemalloc reads at start. oversize_threshold:0 keeps large blocks from being returned
- * to the system at once. narenas:1 is enough, because only the main thread allocates much. By
- * default the first malloc of a new thread creates an arena, and crashes if there is no memory for
- * it (jemalloc 5.3). */
+/* Options that jemalloc reads at start. By default blocks of 8 MiB and more are in an arena of
+ * their own, which returns freed ones to the system at once; oversize_threshold:0 puts them into
+ * arena 0 (see mem_purge_in_background). narenas:1 is enough, because only the main thread
+ * allocates much. By default the first malloc of a new thread creates an arena, and crashes if
+ * there is no memory for it (jemalloc 5.3). */
 const char *malloc_conf = "oversize_threshold:0,narenas:1";
 
 static struct mem_hooks foreign; /* all NULL: use our own allocator */
@@ -466,7 +467,8 @@ void mem_purge_in_background(void)
     bool on = true;
     size_t never = SIZE_MAX / 2;
     /* Treat large blocks like others: by default, freeing 8 MiB at once returns the memory to the
-     * system immediately, which delays the caller. */
+     * system immediately, which delays the caller. malloc_conf does not change this threshold of
+     * arena 0 (jemalloc 5.3). */
     mallctl("arena.0.oversize_threshold", NULL, NULL, &never, sizeof(never));
     mallctl("background_thread", NULL, NULL, &on, sizeof(on));
 }
