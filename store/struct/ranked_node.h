@@ -35,7 +35,6 @@ enum {
     RANKED_ITEM_SIZE = sizeof(float) + sizeof(struct pointer48),
     RANKED_BRANCH_SIZE = sizeof(double) + 2 * sizeof(struct pointer48) + sizeof(uint32_t),
 };
-_Static_assert(RANKED_STEP % 2 == 0, "counts are aligned: they follow 20 bytes per item of cap");
 
 static inline unsigned ranked_node_max(const struct ranked_node *node)
 {
