@@ -12,9 +12,10 @@
  * They are different types, so that the compiler finds a mix-up; only this header converts one to
  * the other.
  *
- * `now` and every deadline are between INSTANT_MIN and INSTANT_MAX, or NEVER, so no conversion and
- * no span between two of them overflows. Check an instant from outside (commands, journal,
- * payloads, files, the clock) with instant_ok or instant_after. */
+ * `now` and every deadline of our data are between INSTANT_MIN and INSTANT_MAX, or NEVER, so no
+ * conversion and no span between two of them overflows. Check an instant from outside (commands,
+ * journal, payloads, files, the clock) with instant_ok or instant_after. Only keys of the module's
+ * host may have earlier deadlines: Redis loads such keys from an RDB file if it is a replica. */
 #pragma once
 
 #include <stdbool.h>

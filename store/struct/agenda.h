@@ -9,9 +9,9 @@
  * A slot packs instant (46 bits), arrival number (35 bits) and pointer into 16 bytes. Two cases
  * exceed these widths:
  *
- * - 46 bits reach from 1970 to the year 4199. Earlier and later deadlines are too rare to justify
- *   wider slots for all. Such a far instant is stored in an extra block of 16 bytes, and the order
- *   stays exact.
+ * - 46 bits reach from 1970 to the year 4199. Later deadlines, and earlier ones, which only keys of
+ *   the module's host have, are too rare to justify wider slots for all. Such a far instant is
+ *   stored in an extra block of 16 bytes, and the order stays exact.
  * - When arrival numbers run out (2^35 since the agenda was last empty), all slots are renumbered
  *   from 0, in O(n log n). */
 #pragma once
