@@ -129,6 +129,18 @@ def each_new_event_is_sent_once_for_a_command():
 
 
 @own
+def event_is_repeated_when_a_command_returns_to_a_key():
+    with Dehydrators("--notify-keyspace-events", "Ed") as de:
+        de.run("REDE.MPUSH", "t:a", 0, "p", "1", 0, "p", "2")
+        de.run("REDE.MPUSH", "t:b", 0, "p", "1", 0, "p", "2")
+        equal(events_of(de, ("REDE.FAIRCLAIM", "t:*", 10, "COUNT", 4)),
+              2 * [["rede.claim", "t:a"], ["rede.claim", "t:b"]])
+        de.run("POLICY", "SET", "t:*", "MAXDELIVERIES", 1, "TO", "dead")
+        de.step(11)
+        equal(events_of(de, ("REDE.CLAIM", "t:a", 10, "COUNT", 2)), 2 * [["rede.push", "dead"], ["rede.dead", "t:a"]])
+
+
+@own
 def a_due_event_comes_at_the_deadline():
     with Dehydrators("--notify-keyspace-events", "Ed") as de, de.daemon.raw() as listener:
         listener.call("SUBSCRIBE", "__keyevent@0__:rede.due", "end")
