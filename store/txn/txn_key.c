@@ -226,16 +226,10 @@ void txn_key_end(struct txn *txn, struct entry *entry)
     reclaim_object(&txn->store->reclaim, txn_key_remove(txn, entry));
 }
 
-/* Not inlined, so that txn_key_expire saves fewer registers while nothing listens. */
+/* Not inlined, so that txn_key_expire saves fewer registers. */
 __attribute__((noinline)) static void record_expire(struct txn *txn, const struct entry *entry,
                                                     msec at)
 {
-    struct brief_tail *tail = txn_brief_tail(txn);
-    const struct brief_parts parts = { .key = entry_key(entry), .number = (uint64_t)at };
-    if (tail != NULL && brief_append(tail, txn->ks->db, BRIEF_EXPIRE, &parts)) {
-        txn->changes++;
-        return;
-    }
     /* Static, so that the many unused fields are zeroed only once. */
     static struct effect effect = { .kind = EFFECT_EXPIRE, .event = EVENT_EXPIRE };
     effect.at = at;
@@ -256,7 +250,12 @@ bool txn_key_expire(struct txn *txn, struct entry *entry, msec at)
         txn->changes++;
         return true;
     }
-    record_expire(txn, entry, at);
+    struct brief_tail *tail = txn_brief_tail(txn);
+    const struct brief_parts parts = { .key = entry_key(entry), .number = (uint64_t)at };
+    if (tail != NULL && brief_append(tail, txn->ks->db, BRIEF_EXPIRE, &parts, BRIEF_SHORT))
+        txn->changes++;
+    else
+        record_expire(txn, entry, at);
     return true;
 }
 

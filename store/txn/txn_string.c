@@ -11,37 +11,39 @@ void txn_string_set(struct txn *txn, struct bytes key, struct bytes value,
     txn_string_set_found(txn, key, txn_find(txn, key), value, how);
 }
 
-static void record_set(struct txn *txn, struct entry *entry, const struct string_set *how,
-                       msec soft)
+__attribute__((always_inline)) static inline bool
+append_set(struct txn *txn, const struct brief_parts *parts, size_t most)
 {
-    if (soft == NEVER && txn_is_unheard(txn)) {
-        txn->changes++;
-        return;
-    }
-    /* The effect contains the key's deadline even if the command kept it. Look the deadline up only
-     * if there is a listener. */
-    msec at = how->at;
-    if (how->keep_ttl) at = txn->store->event_mask != 0 ? entry_expires_at(txn->ks, entry) : NEVER;
     struct brief_tail *tail = txn_brief_tail(txn);
-    if (tail != NULL && soft == NEVER) {
-        struct brief_parts parts = { .key = entry_key(entry),
-                                     .a = object_text(&entry->object),
-                                     .number = (uint64_t)at };
-        if (at == NEVER ? brief_append(tail, txn->ks->db, BRIEF_SET, &parts)
-                        : brief_append(tail, txn->ks->db, BRIEF_SET_UNTIL, &parts)) {
-            txn->changes++;
-            return;
-        }
-    }
+    if (tail == NULL) return false;
+    unsigned db = txn->ks->db;
+    bool appended = parts->number == (uint64_t)NEVER
+                        ? brief_append(tail, db, BRIEF_SET, parts, most)
+                        : brief_append(tail, db, BRIEF_SET_UNTIL, parts, most);
+    txn->changes += appended;
+    return appended;
+}
+
+/* Records a SET that has long texts or a soft deadline, or that others than the journal need. Not
+ * inlined, so that record_set saves no registers. */
+__attribute__((noinline)) static void record_any_set(struct txn *txn, struct entry *entry,
+                                                     const struct string_set *how, msec soft)
+{
+    /* The effect contains the key's deadline even if the command kept it. */
+    msec at = how->keep_ttl ? entry_expires_at(txn->ks, entry) : how->at;
+    const struct brief_parts parts = { .key = entry_key(entry),
+                                       .a = object_text(&entry->object),
+                                       .number = (uint64_t)at };
+    if (soft == NEVER && append_set(txn, &parts, BRIEF_ANY)) return;
     /* Static, so that the many unused fields are zeroed only once. */
     static struct effect set = { .kind = EFFECT_SET };
     set.event = how->event;
     set.is_part = soft != NEVER;
-    set.a = object_text(&entry->object);
+    set.a = parts.a;
     set.at = at;
-    txn_record_each(txn, entry_key(entry), &set);
+    txn_record_each(txn, parts.key, &set);
     if (soft != NEVER) txn_string_soften(txn, entry, soft, EVENT_NONE);
-    if (!how->keep_ttl && how->at != NEVER) txn_record_event(txn, entry_key(entry), EVENT_EXPIRE);
+    if (!how->keep_ttl && how->at != NEVER) txn_record_event(txn, parts.key, EVENT_EXPIRE);
 }
 
 void txn_string_set_found(struct txn *txn, struct bytes key, struct entry *entry,
@@ -79,7 +81,12 @@ void txn_string_set_found(struct txn *txn, struct bytes key, struct entry *entry
              : how->at == NEVER ? POLICY_CREATED
                                 : POLICY_EXPIRY_SET);
 
-    record_set(txn, entry, how, soft);
+    /* The frequent cases: nothing needs the effect, or only the journal. */
+    const struct brief_parts parts = { .key = key, .a = value, .number = (uint64_t)how->at };
+    if (soft == NEVER && txn_is_unheard(txn))
+        txn->changes++;
+    else if (soft != NEVER || how->keep_ttl || !append_set(txn, &parts, BRIEF_SHORT))
+        record_any_set(txn, entry, how, soft);
 }
 
 void txn_string_soften(struct txn *txn, struct entry *entry, msec at, enum event event)
