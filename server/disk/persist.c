@@ -48,9 +48,12 @@ struct persist {
     bool listens;     /* effects go to the journal */
     bool has_token;   /* the open record contains a leap of the fencing tokens */
     size_t committed; /* bytes of committed transactions in the open record */
-    msec record_at;   /* when the first transaction of the open record was committed */
-    bool opened;      /* the journal has had a file since appendonly was turned on */
-    int base_error;   /* errno of the last attempt at a base that the journal needs, or 0 */
+    /* While the open record has fewer bytes, a commit has nothing to do but to count its bytes. 0
+     * for the first transaction of a record, and with has_token. */
+    size_t plain_until;
+    msec record_at; /* when the first transaction of the open record was committed */
+    bool opened;    /* the journal has had a file since appendonly was turned on */
+    int base_error; /* errno of the last attempt at a base that the journal needs, or 0 */
 
     bool settle_asked;      /* persist_prepare must be called again when a sync has ended */
     unsigned settled_turns; /* turns since the journal settled and could have been closed */
@@ -152,7 +155,7 @@ static int close_journal(struct persist *persist)
     persist->synced = NULL;
     persist->listens = persist->opened = persist->settle_asked = false;
     persist->base_error = 0;
-    persist->committed = 0;
+    persist->committed = persist->plain_until = 0;
     persist->writer.brief.db = -1; /* its buffer is gone */
     if (is_lasting && error == 0) rewrite_begin_note(persist->rewrite);
     return error;
@@ -209,7 +212,10 @@ bool persist_listens(const struct persist *persist)
 
 void persist_effect(struct persist *persist, const struct effect *effect)
 {
-    if (effect->kind == EFFECT_TOKEN) persist->has_token = true;
+    if (effect->kind == EFFECT_TOKEN) {
+        persist->has_token = true;
+        persist->plain_until = 0;
+    }
     effect_writer_put(&persist->writer, effect); /* last, so that the call becomes a jump */
 }
 
@@ -235,7 +241,7 @@ static void end_record(struct persist *persist)
     effect_writer_end_record(&persist->writer);
     outbuf_append(journal_buffer(persist->journal), text, len);
     journal_end_record(persist->journal);
-    persist->committed = 0;
+    persist->committed = persist->plain_until = 0;
 }
 
 void persist_end_record(struct persist *persist)
@@ -257,14 +263,14 @@ __attribute__((noinline)) static void commit_slowly(struct persist *persist, uin
         if (persist->has_token) journal_require_sync(persist->journal, before);
         persist->has_token = false;
     }
+    persist->plain_until = persist->committed > 0 ? RECORD_BYTES : 0;
     if (position != NULL) *position = position_of(persist);
 }
 
 void persist_commit(struct persist *persist, uint64_t *position)
 {
     size_t text = journal_text(persist->journal);
-    if (persist->committed == 0 || persist->has_token || persist->writer.run.form != NULL ||
-        text >= RECORD_BYTES) {
+    if (text >= persist->plain_until || persist->writer.run.form != NULL) {
         commit_slowly(persist, position);
         return;
     }
