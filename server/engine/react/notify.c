@@ -56,6 +56,7 @@ struct subkey {
 struct notify {
     struct pubsub *pubsub;
     unsigned flags;
+    unsigned wants; /* LISTEN_*: what the flags ask for */
     bool wanted[EVENT_COUNT];
     size_t latest[EVENT_COUNT]; /* last record of each event, or NOWHERE */
     struct buffer queue;        /* struct record and key, one after another */
@@ -92,11 +93,16 @@ static unsigned flag_of(char letter)
 
 void notify_set_flags(struct notify *notify, const char *text)
 {
-    notify->flags = 0;
+    /* g: holders of leases. */
+    unsigned with_members = flag_of('s') | flag_of('h') | flag_of('z') | flag_of('g');
+    notify->flags = notify->wants = 0;
     for (; *text != '\0'; text++)
         notify->flags |= flag_of(*text);
     for (int event = 0; event < EVENT_COUNT; event++)
         notify->wanted[event] = (notify->flags & flag_of(event_class((enum event)event))) != 0;
+    if ((notify->flags & KEY_CHANNELS) && (notify->flags & CLASSES)) notify->wants = LISTEN_EVENTS;
+    if ((notify->flags & SUBKEY_CHANNELS) && (notify->flags & with_members))
+        notify->wants |= LISTEN_MEMBERS;
 }
 
 static bool has_subscribers(const struct notify *notify)
@@ -109,13 +115,9 @@ static bool has_subscribers(const struct notify *notify)
  * a removed range, so these are requested only while there are subscribers. */
 unsigned notify_wants(const struct notify *notify)
 {
-    /* g: holders of leases. */
-    unsigned with_members = flag_of('s') | flag_of('h') | flag_of('z') | flag_of('g'), mask = 0;
-    if ((notify->flags & KEY_CHANNELS) && (notify->flags & CLASSES)) mask |= LISTEN_EVENTS;
-    if ((notify->flags & SUBKEY_CHANNELS) && (notify->flags & with_members) &&
-        has_subscribers(notify))
-        mask |= LISTEN_MEMBERS;
-    return mask;
+    bool asks_members = notify->wants & LISTEN_MEMBERS;
+    return asks_members && !has_subscribers(notify) ? notify->wants & ~(unsigned)LISTEN_MEMBERS
+                                                    : notify->wants;
 }
 
 static void append_bytes(struct buffer *buffer, struct bytes bytes)
