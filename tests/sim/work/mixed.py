@@ -193,7 +193,7 @@ class Mixed:
         manifest = folder / "appendonly.aof.manifest"
         lines = manifest.read_text().splitlines(keepends=True)
         last = [path.name in line for line in lines].index(True)
-        if lines[last].rstrip().endswith("type h"):
+        if " type h" in lines[last]:
             return  # a newer base is listed already, with what follows the mark
         # A crash at that time would have left a manifest that notes no later stop.
         manifest.write_text("".join(re.sub(r" synced \d+", "", line) for line in lines[:last + 1]
