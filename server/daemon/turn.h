@@ -3,8 +3,6 @@
  * replication and script, and on the daemon's lifecycle, reload, status and supervisor. */
 #pragma once
 
-#include "server/script/script.h"
-
 struct parts;
 
 /* Does the work of a turn: a hook for loop_on_turn_end. The argument of this and the other

@@ -14,7 +14,6 @@
 #include "server/cmd/call/pause.h"
 #include "server/replica/replicas.h"
 #include "server/replica/stream/backlog.h"
-#include "store/base/bytes.h"
 
 struct failover;
 

@@ -8,7 +8,6 @@
 #include "server/disk/effect/effect_text.h"
 #include "server/disk/effect/request.h"
 #include "server/disk/format/ahead.h"
-#include "server/disk/format/instant_mark.h"
 #include "server/disk/format/parsed.h"
 #include "server/disk/format/segment_mark.h"
 #include "server/disk/format/stream_position.h"

@@ -11,6 +11,7 @@
 
 #include "server/disk/effect/effect_brief.h"
 #include "server/disk/format/crc32c.h"
+#include "server/disk/format/instant_mark.h"
 #include "server/disk/format/record.h"
 #include "server/disk/format/replay.h"
 #include "store/mem/mem.h"
