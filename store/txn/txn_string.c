@@ -81,8 +81,11 @@ void txn_string_set_found(struct txn *txn, struct bytes key, struct entry *entry
              : how->at == NEVER ? POLICY_CREATED
                                 : POLICY_EXPIRY_SET);
 
-    /* The frequent cases: nothing needs the effect, or only the journal. */
-    const struct brief_parts parts = { .key = key, .a = value, .number = (uint64_t)how->at };
+    /* The frequent cases: nothing needs the effect, or only the journal. `value` may have pointed
+     * into the old text, which is gone. */
+    const struct brief_parts parts = { .key = key,
+                                       .a = object_text(&entry->object),
+                                       .number = (uint64_t)how->at };
     if (soft == NEVER && txn_is_unheard(txn))
         txn->changes++;
     else if (soft != NEVER || how->keep_ttl || !append_set(txn, &parts, BRIEF_SHORT))

@@ -85,6 +85,22 @@ START_TEST(deadline_that_is_kept_is_appended)
 }
 END_TEST
 
+START_TEST(value_that_points_into_the_old_one_is_appended)
+{
+    begin();
+    world_set(&world, "k", "0123456789abcdef", NEVER);
+    outbuf_drop(&out);
+    make_room();
+    struct txn *txn = world_begin(&world);
+    struct bytes old = object_text(&txn_find(txn, text("k"))->object);
+    const struct string_set how = { .at = NEVER, .event = EVENT_SET };
+    txn_string_set(txn, text("k"), bytes_of(old.data + 2, 12), &how); /* stays in its block */
+    world_commit(&world);
+    ck_assert(appended(LIT("\x80\1\14\0k23456789abcd")));
+    end();
+}
+END_TEST
+
 START_TEST(effects_that_do_not_fit_are_passed_on)
 {
     begin();
@@ -150,9 +166,13 @@ END_TEST
 Suite *test_suite(void)
 {
     const TTest *const tests[] = {
-        set_and_expire_append_their_effects,         deadline_that_is_kept_is_appended,
-        effects_that_do_not_fit_are_passed_on,       effects_that_others_need_are_passed_on,
-        replay_inside_a_transaction_appends_nothing, NULL,
+        set_and_expire_append_their_effects,
+        deadline_that_is_kept_is_appended,
+        value_that_points_into_the_old_one_is_appended,
+        effects_that_do_not_fit_are_passed_on,
+        effects_that_others_need_are_passed_on,
+        replay_inside_a_transaction_appends_nothing,
+        NULL,
     };
     return suite_of("brief", tests);
 }
