@@ -1,9 +1,11 @@
 /* Tests of resp_write: each meaning in both protocol versions, byte by byte. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "proto/resp/resp_reply.h"
 #include "proto/resp/resp_write.h"
+#include "store/mem/mem.h"
 #include "tests/support/rng.h"
 #include "tests/support/suite.h"
 
@@ -193,6 +195,53 @@ START_TEST(bulks_of_every_size_are_read_back)
 }
 END_TEST
 
+/* A text of at most 64 bytes goes straight into the last chunk, if that has room. */
+START_TEST(short_bulks_fill_a_chunk_up_to_its_last_byte)
+{
+    enum { CHUNK = 1024, LONGEST = 130 };
+    static char data[CHUNK], expected[2 * CHUNK];
+    for (size_t i = 0; i < sizeof(data); i++)
+        data[i] = (char)('a' + i % 26);
+    for (size_t len = 1; len <= LONGEST; len++)
+        for (size_t before = CHUNK - 2 * LONGEST; before <= CHUNK; before++) {
+            struct resp_writer w = writer(2);
+            outbuf_append(&out, data, 1); /* begins a chunk of the least size */
+            outbuf_append(&out, data + 1, before - 1);
+            resp_bulk(&w, data, len);
+            resp_bulk(&w, data + 1, len);
+            int size = snprintf(expected, sizeof(expected), "%.*s$%zu\r\n%.*s\r\n$%zu\r\n%.*s\r\n",
+                                (int)before, data, len, (int)len, data, len, (int)len, data + 1);
+            ck_assert_uint_eq(out.len, (size_t)size);
+            ck_assert_str_eq(taken(), expected);
+        }
+}
+END_TEST
+
+START_TEST(short_bulks_respect_mute_limit_and_lost_output)
+{
+    struct resp_writer w = writer(2);
+    resp_ok(&w); /* begins a chunk, which has room */
+    w.mute = true;
+    resp_bulk(&w, "mute", 4);
+    w.mute = false;
+    w.limit = 14;
+    resp_bulk(&w, "more", 4); /* goes beyond the limit */
+    resp_bulk(&w, "none", 4);
+    ck_assert_str_eq(taken(), "+OK\r\n$4\r\nmore\r\n");
+
+    w = writer(2);
+    out.optional = true;
+    resp_ok(&w);
+    mem_fail_try(1);
+    resp_bulk(&w, (char[2000]){ 0 }, 2000); /* needs another chunk */
+    ck_assert(out.lost);
+    size_t len = out.len;
+    resp_bulk(&w, "none", 4);
+    ck_assert_uint_eq(out.len, len);
+    outbuf_drop(&out);
+}
+END_TEST
+
 START_TEST(a_long_double_longer_than_a_reservation_is_written)
 {
     struct resp_writer w = writer(2);
@@ -314,6 +363,8 @@ Suite *test_suite(void)
         a_muted_writer_writes_nothing,
         separate_replies_are_spliced_or_dropped,
         bulks_of_every_size_are_read_back,
+        short_bulks_fill_a_chunk_up_to_its_last_byte,
+        short_bulks_respect_mute_limit_and_lost_output,
         a_long_double_longer_than_a_reservation_is_written,
         pairs_are_flat_in_resp2_and_nested_in_resp3,
         sink_gets_each_scalar_as_a_node,
