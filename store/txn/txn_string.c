@@ -25,7 +25,7 @@ append_set(struct txn *txn, const struct brief_parts *parts, size_t most)
 }
 
 /* Records a SET that has long texts or a soft deadline, or that others than the journal need. Not
- * inlined, so that record_set saves no registers. */
+ * inlined, so that frequent SETs save fewer registers. */
 __attribute__((noinline)) static void record_any_set(struct txn *txn, struct entry *entry,
                                                      const struct string_set *how, msec soft)
 {
