@@ -45,6 +45,7 @@ static void cmd_exec(struct call *call)
         fail(call, ERR_EXECABORT);
         end_transaction(engine, session);
     } else if (session->watch_touched) {
+        if (multi_flags(call) & (WRITE | MAY_REPLICATE)) call->txn->may_write = true;
         resp_null_array(call->out);
         end_transaction(engine, session);
     } else {

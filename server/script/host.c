@@ -25,6 +25,8 @@ bool host_begin(struct host *host, struct call *caller, unsigned flags)
     if (gates_is_stale(engine) && (plain || !(flags & SCRIPT_ALLOW_STALE)))
         return fail(caller, ERR_MASTERDOWN);
     if (read_only) flags |= SCRIPT_NO_WRITES;
+    /* What a script reads may decide that it writes nothing. */
+    if (!(flags & SCRIPT_NO_WRITES)) caller->txn->may_write = true;
     host->caller = caller;
     host->flags = flags;
     host->called_write = host->wrote = false;

@@ -316,7 +316,8 @@ def shutdown_after_a_full_copy_amid_a_sweep_keeps_the_copy():
 @test
 def write_that_changes_nothing_waits_for_the_change_it_relies_on():
     writes = (("SADD", "s", "m"), ("SETNX", "k", "v"), ("POLICY", "SET", "p:*", "TTL", "5"),
-              ("EVAL", "return redis.call('sadd', 's', 'm')", "0"), ("REDE.PUSHAT", "d", "99999999999999", "e", "p"))
+              ("EVAL", "return redis.call('sadd', 's', 'm')", "0"), ("REDE.PUSHAT", "d", "99999999999999", "e", "p"),
+              ("EVAL", "return redis.call('exists', 'k') == 0 and redis.call('set', 'k', 'v')", "0"))
     for write in writes:
         with (Kept(fsync="always", fault=True) as daemon, daemon.raw() as raw, daemon.raw() as other,
               daemon.raw() as reader):
@@ -330,6 +331,33 @@ def write_that_changes_nothing_waits_for_the_change_it_relies_on():
                 assert not happens(lambda: arrived(other), 0.1), (write, other.pending)
             first, second = raw.reply(), other.reply()
             assert (first == second) == (write[0] == "POLICY"), (write, first, second)
+
+
+@test
+def exec_that_a_watched_key_stops_waits_if_it_would_write():
+    for write in (("INCR", "n"), ("EVAL", "return redis.call('incr', 'n')", 0)):
+        with (Kept(fsync="always", fault=True) as daemon, daemon.raw() as raw, daemon.raw() as writer,
+              daemon.raw() as reader):
+            equal(writer.calls([("WATCH", "k"), ("MULTI",), write]), [OK, OK, b"+QUEUED\r\n"])
+            equal(reader.calls([("WATCH", "k"), ("MULTI",), ("GET", "n")]), [OK, OK, b"+QUEUED\r\n"])
+            with held(daemon, 1) as begun:
+                raw.send(encode("SET", "k", "v"))
+                assert begun()
+                writer.send(encode("EXEC"))
+                equal(reader.call("EXEC"), b"*-1\r\n")
+                assert not happens(lambda: arrived(writer), 0.1), (write, writer.pending)
+            equal(writer.reply(), b"*-1\r\n")
+
+
+@test
+def script_that_may_not_write_waits_for_no_change():
+    script = "return redis.call('exists', 'k')"
+    with Kept(fsync="always", fault=True) as daemon, daemon.raw() as raw, daemon.raw() as other:
+        with held(daemon, 1) as begun:
+            raw.send(encode("SET", "k", "v"))
+            assert begun()
+            equal(other.call("EVAL_RO", script, 0), b":1\r\n")
+            equal(other.call("EVAL", "#!lua flags=no-writes\n" + script, 0), b":1\r\n")
 
 
 @test
