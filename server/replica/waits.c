@@ -45,8 +45,8 @@ static bool is_met(const struct waits *waits, const struct wait_for *what)
            (!what->local || persist_has_synced(waits->persist, what->position));
 }
 
-/* Writes how many replicas have the client's last write and, for WAITAOF, whether (0 or 1) our
- * journal has it on disk. */
+/* Writes how many replicas have what the client wrote and read and, for WAITAOF, whether (0 or 1)
+ * our journal has it on disk. */
 static void reply(const struct waits *waits, const struct wait_for *what, struct resp_writer *out)
 {
     if (what->synced) {

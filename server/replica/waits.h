@@ -15,8 +15,8 @@ struct waits *waits_new(struct loop *loop, struct blocked *blocked, const struct
 void waits_free(struct waits *waits); /* no client may be waiting */
 
 struct wait_for {
-    uint64_t offset;   /* of the stream: the client's last write is before it */
-    uint64_t position; /* of the journal: the client's last write is before it */
+    uint64_t offset;   /* of the stream: what the client wrote and read is before it */
+    uint64_t position; /* of the journal: the same */
     size_t replicas;   /* the number to wait for */
     bool local;        /* WAITAOF: our journal must be synced, too */
     bool synced;       /* WAITAOF: the replicas must have synced, not only applied */

@@ -1,6 +1,6 @@
 /* session: the state of a client between its commands: plain fields, and pointers to what other
- * modules own. It knows no sockets: a connection embeds a session, while replay_call, link_info and
- * tests make sessions that have no connection. */
+ * modules own. It knows no sockets: a connection embeds a session, while replay_call, client_list
+ * and tests make sessions that have no connection. */
 #pragma once
 
 #include "proto/resp/resp_write.h"

@@ -1,4 +1,4 @@
-/* hash_visits: counts the fields that hash_each_until visits, and checks their deadlines. */
+/* hash_visits: counts the fields that expiring_each_until visits, and checks their deadlines. */
 #pragma once
 
 #include "store/type/hash.h"
