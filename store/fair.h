@@ -169,8 +169,9 @@ void fair_catch_up(struct fair *fair, unsigned db, struct bytes prefix, msec now
 bool fair_next(struct fair_index *index, msec now, struct bytes *key);
 /* Ends the turn of the key of the last fair_next: it goes to the end of the ring, or leaves it. */
 void fair_turned(struct fair_index *index, msec now);
-/* Returns the instant from which on another key may have its turn, if no key changes: now if the
- * ring is not empty, NEVER if no key has elements. */
+/* Returns the instant at which a key may have the next turn if nothing changes: now if the ring is
+ * not empty, otherwise the first instant in the agenda, or NEVER if that is empty. Call it only
+ * when all keys have nodes. */
 msec fair_next_at(const struct fair_index *index, msec now);
 /* Makes fair_run call hooks.done for the prefix, for a call that stops before it knows whether an
  * element may be claimed. */

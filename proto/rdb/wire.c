@@ -7,7 +7,9 @@
  *     01llllll       1 byte: the low 8 bits of the length; the bytes
  *     80 81          4, 8 bytes, most significant first: the length; the bytes
  *     c0 c1 c2       a signed number of 1, 2, 4 bytes, least significant first
- *     c3             the packed length, the length, and LZF's stream */
+ *     c3             the packed length, the length, and LZF's stream
+ *
+ * A length without a string, and both lengths of c3, are stored as in the first three rows. */
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>

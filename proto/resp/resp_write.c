@@ -107,9 +107,9 @@ void resp_ok(struct resp_writer *w)
         append_ready(w, "+OK\r\n", 5);
 }
 
-/* Ends a line with this text. Control bytes become spaces, because a CR or LF in the text would end
- * the line early and let a client forge replies. DIFFERS: Redis only replaces CR and LF and lets
- * other control bytes pass. (doc/differs.md) */
+/* Ends a line with this text. Control bytes become spaces: a CR or LF would end the line early and
+ * let a client forge replies, and others could upset a terminal that shows the line. DIFFERS: Redis
+ * replaces only CR and LF. (doc/differs.md) */
 static void append_cleaned(struct resp_writer *w, const char *line, size_t len)
 {
     while (len > 0) {

@@ -126,8 +126,8 @@ static void put_back(struct conf *conf, const struct change *changes, int count)
         conf_set(conf, changes[count].option, changes[count].value, &ignored);
 }
 
-/* DIFFERS: a value with a zero byte is an error here. Redis keeps the byte in passwords, and cuts
- * most other values off at it. (doc/differs.md) */
+/* DIFFERS: a value with a zero byte is an error here. Redis keeps the byte in requirepass and
+ * masterauth, and cuts most other values off at it. (doc/differs.md) */
 static bool set_all(struct call *call, struct conf *conf, struct change *changes, int count)
 {
     for (int i = 0; i < count; i++) {

@@ -4,9 +4,9 @@
 #include "server/cmd/call/args.h"
 #include "store/mem/mem.h"
 
-/* A sample of distinct elements that contains at least 1/DENSE_PART of them is chosen by one walk
- * over all elements. A smaller one is drawn one element at a time, because then few draws hit an
- * element a second time. For independent draws, see reply_draws. */
+/* There are two ways to choose distinct elements. If about 1/DENSE_PART of all elements or more are
+ * wanted, one walk over all chooses them. Fewer are drawn one at a time, because then few draws hit
+ * an element a second time. For independent draws, see reply_draws. */
 enum { DENSE_PART = 3, VIEW_PART = 8 };
 
 struct sampling {

@@ -76,8 +76,9 @@ struct rewrite_wiring {
     int (*fork)(void *ctx, const char *path);
     /* Ends the open record, so that the journal can switch between records. */
     void (*end_record)(void *ctx);
-    /* The journal writes its next record to another file, now or soon. `length` is that of the
-     * segment before it, which becomes one of the journal's earlier files; 0 if there is none. */
+    /* The journal's next record begins another file. `length` is the length of the segment that the
+     * journal leaves, which remains part of it until the new base is in use; 0 after a restart,
+     * which keeps no earlier segment. */
     void (*next_file)(void *ctx, uint64_t length);
     /* An attempt has failed at this step. */
     void (*failed)(void *ctx, const char *step, int error);

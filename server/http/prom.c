@@ -67,8 +67,8 @@ size_t prom_print_real(char *to, double value)
     return to[len - 1] == '.' ? len - 1 : len;
 }
 
-/* Writes the family's name, `suffix` and the labels. `bound`, unless NULL, is added as a last label
- * le="bound". */
+/* Writes a sample up to its value: the family's name, `suffix`, the labels and a space. Unless it
+ * is NULL, `bound` is the value of a last label, le. */
 static void begin_sample(struct prom *prom, const char *suffix, const struct prom_labels *labels,
                          const char *bound)
 {

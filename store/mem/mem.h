@@ -1,14 +1,15 @@
 /* mem: the allocator of the store and the daemon. It counts the bytes in use, by usable size.
  *
- * Single-threaded: helper threads must not call it. Their data comes from shared.h or, for the
- * journal's manifest, from malloc directly. Blocks of up to 1 KiB, and powers of two up to 32 KiB,
- * come from the pool (pool.h says what that gains), except after mem_use, if the pool finds no
- * addresses, and in builds with a sanitizer that watches malloc or with -DNO_POOL.
+ * Single-threaded: helper threads must not call it. What they allocate comes from shared.h or, for
+ * the journal's manifest, from malloc. Blocks of up to 1 KiB, and powers of two up to 32 KiB, come
+ * from the pool (pool.h says what that gains), and others from malloc. The pool is not used if it
+ * finds no addresses, in builds with a sanitizer that watches malloc, or with -DNO_POOL. After
+ * mem_use all blocks come from the allocator given there.
  *
  * Folder store/mem: memory. Start with mem.h, then blob.h. Read pool.h when memory or speed is the
  * question.
  *
- *     mem         counts bytes; can fail for tests; in the module uses the host's allocator
+ *     mem         counts bytes; lets tests fail allocations; uses the host's allocator in the module
  *     pool        serves small blocks from slabs
  *     slabs       the slabs, in huge pages
  *     relocate    moves blocks between slabs during defragmentation

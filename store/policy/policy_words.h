@@ -1,12 +1,13 @@
-/* policy_words: reads and writes policies as words. There are two forms: the words that POLICY SET
- * and the configuration accept, and the words in data files and in what replicas receive. The rows
- * of policy_rows.h define the words of both. */
+/* policy_words: reads policies from words, and writes them as words. There are two forms: users
+ * write the first in POLICY SET and the configuration; the server writes the second to data files
+ * and replicas. The rows of policy_rows.h define the options of both. The first form also has NONE
+ * and units, the second PENDING. */
 #pragma once
 
 #include "store/base/bytes.h"
 #include "store/policy/policies.h"
 
-/* ---- words of a client ----------------------------------------------------------------------- */
+/* ---- words of users -------------------------------------------------------------------------- */
 
 enum policy_error {
     POLICY_BAD_NAME, /* policy_name_ok refuses `word` */
@@ -35,7 +36,7 @@ struct policy_fault {
 bool policy_read(const struct bytes *words, size_t count, const struct policies *policies,
                  struct policy *policy, struct policy_fault *fault);
 
-/* ---- words of a file --------------------------------------------------------------------------
+/* ---- words of the server ----------------------------------------------------------------------
  *
  * These are the words of POLICY SET for all options of the policy, in the order of the rows and
  * with plain decimal numbers, so that equal policies have equal words. PENDING 1 follows if the

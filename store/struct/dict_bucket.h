@@ -14,11 +14,11 @@
  * Positions count from 0 through the line and on through the overflow. They are filled without
  * holes; an overflow is never empty. A bucket of zeros is empty.
  *
- * A bucket is long only if many hashes end in the same bits. That happens when elements are added
- * in the order of a scan of another dict, as by a client that copies keys: the longest bucket then
- * contains about the square root of six times their number. A count of 16 bits is therefore enough
- * for 700 million elements. A larger count is stored in the bytes of the overflow's first slot, and
- * the elements follow this slot. */
+ * A bucket is long only if many hashes end in the same bits. The longest buckets arise when
+ * elements are added in the order of a scan of another dict, as by a client that copies keys: they
+ * contain about the square root of six times the number of elements. A count of 16 bits is
+ * therefore enough for 700 million elements. A larger count is stored in the bytes of the
+ * overflow's first slot, and the elements follow this slot. */
 #pragma once
 
 #include <string.h>

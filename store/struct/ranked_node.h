@@ -41,14 +41,14 @@ static inline unsigned ranked_node_max(const struct ranked_node *node)
     return node->height == 0 ? RANKED_LEAF_MAX : RANKED_INNER_MAX;
 }
 
-/* Returns the fewest items, except on the right edge. */
+/* Returns the fewest items of a node; those on the right edge may have fewer. */
 static inline unsigned ranked_node_min(const struct ranked_node *node)
 {
     return ranked_node_max(node) / 4;
 }
 
-/* Returns the largest size of a merged node, which leaves room for insertions. A node up to this
- * size can take items from a full neighbour. */
+/* Returns the most items of a merged node: few enough to leave room for insertions. A full node
+ * gives items to a neighbour only if that has at most this many. */
 static inline unsigned ranked_node_merge_max(const struct ranked_node *node)
 {
     return ranked_node_max(node) / 4 * 3;

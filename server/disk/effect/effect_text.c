@@ -256,8 +256,9 @@ void effect_writer_restart(struct effect_writer *writer)
     writer->db = writer->brief.db = -1;
 }
 
-/* The general case of effect_writer_put: begins or continues a run. Not inlined, so that
- * effect_writer_put saves fewer registers. */
+/* The general case of effect_writer_put: adds the effect to the open run or, after the end of that
+ * run, begins another one or writes a command of its own, after a SELECT if one is needed. Not
+ * inlined, so that effect_writer_put saves fewer registers. */
 __attribute__((noinline)) static void put_other(struct effect_writer *writer,
                                                 const struct effect *effect)
 {

@@ -111,8 +111,9 @@ static bool has_subscribers(const struct notify *notify)
            pubsub_count(notify->pubsub, PUBSUB_PATTERN) > 0;
 }
 
-/* Events of keys cost the store almost nothing. For events of members it must visit each member of
- * a removed range, so these are requested only while there are subscribers. */
+/* For events of members the store must visit each member, even where it could remove many at once.
+ * So these are requested only while there are subscribers. Events of keys cost little: SET and
+ * EXPIRE only lose the shortcut of brief.h, which they have while the journal alone listens. */
 unsigned notify_wants(const struct notify *notify)
 {
     bool asks_members = notify->wants & LISTEN_MEMBERS;

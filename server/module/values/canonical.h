@@ -1,11 +1,12 @@
 /* canonical: writes effects as commands, for the host's replicas and its append-only file. The
- * commands are those of our journal (effect_text.h). */
+ * commands are those of effect_text.h, without SELECT. CANONICAL_PREFIX precedes names without a
+ * dot, except DEL. */
 #pragma once
 
 #include "server/module/api/redis_api.h"
 #include "store/effect.h"
 
-/* The prefix of our commands whose names have no dot: the host may have commands of these names. */
+/* Because the host may have commands of these names. */
 #define CANONICAL_PREFIX "E."
 
 /* Adds an effect, in database 0, to those that the next of the following two calls writes. */

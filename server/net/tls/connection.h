@@ -1,8 +1,9 @@
 /* connection: TLS over one connected, non-blocking socket, on the server's or the client's side.
  * Depends on OpenSSL.
  *
- * No call blocks. Each does what it can and returns; tls_wants_write then says whether the socket
- * must become writable, and not readable, before the next call. */
+ * No call blocks. Each does what it can and returns. After the handshake or tls_read has had to
+ * wait, tls_wants_write says whether the socket must become writable, and not readable, before the
+ * next call; tls_write waits until the socket is writable. */
 #pragma once
 
 #include <sys/uio.h>
@@ -32,10 +33,10 @@ void tls_close(struct tls_connection *conn);
  * key. */
 enum tls_progress tls_shake_hands(struct tls_connection *conn);
 
-/* Like recv and send, for use after the handshake. Return -1 with EAGAIN, or with EPROTO if the
+/* Like read and writev, for use after the handshake. Return -1 with EAGAIN, or with EPROTO if the
  * connection has failed (tls_fault says why); tls_read returns 0 at the end of input. tls_write
- * accepts about 256 KiB at most. After a partial write, the next call must begin with the unsent
- * bytes and may add more. */
+ * accepts about 256 KiB at most. After a partial write or EAGAIN, its next call must begin with the
+ * unsent bytes, and may add more. */
 ssize_t tls_read(struct tls_connection *conn, void *to, size_t size);
 ssize_t tls_write(struct tls_connection *conn, const struct iovec *chunks, int count);
 /* Has OpenSSL buffered input that poll does not report? */

@@ -147,8 +147,8 @@ void interpreter_spend(lua_State *lua, unsigned steps)
 
 /* Sets when Lua's collector begins and how fast it works, because it does not know our limit. A
  * collection must begin at half of the limit at the latest, and end before the script reaches the
- * limit. Above half of it, ROOM_PARTS of the room left passes between two collections: without such
- * a pause, each allocation would begin another one. */
+ * limit. Above half of it, the script may allocate 1/ROOM_PARTS of the bytes that are left before
+ * the next collection begins: without such a pause, each allocation would begin another one. */
 static void pace_collection(struct interpreter *interpreter)
 {
     int pause = PAUSE_PERCENT, speed = STEP_PERCENT;

@@ -329,9 +329,9 @@ void kernel_kill(pid_t pid)
     kernel_await_end(pid);
 }
 
-/* For the driver, while another one runs: has that process ended without telling the world?
- * The others do not stand still meanwhile: one that was alive may tell the world its end, end, and
- * be found gone. Only what holds before and after the question is an answer. */
+/* For the driver: has the process whose turn it is crashed, that is, ended without telling the
+ * world? It runs meanwhile, and may end in the ordinary way: it passes its turn on, and is then
+ * found gone. So the answer counts only if it is still this process's turn afterwards. */
 static void look_after_others(void)
 {
     int running = __atomic_load_n(&kernel->running, __ATOMIC_ACQUIRE);
