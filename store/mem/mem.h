@@ -9,7 +9,7 @@
  * Folder store/mem: memory. Start with mem.h, then blob.h. Read pool.h when memory or speed is the
  * question.
  *
- *     mem         counts bytes; lets tests fail allocations; uses the host's allocator in the module
+ *     mem         counts bytes; lets tests fail allocations; in a module uses its host's allocator
  *     pool        serves small blocks from slabs
  *     slabs       the slabs, in huge pages
  *     relocate    moves blocks between slabs during defragmentation
