@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "store/mem/mem.h"
 #include "tests/support/rng.h"
@@ -88,6 +89,39 @@ START_TEST(scan_of_small_zset_gives_all_in_order)
         }
         zset_free(zset);
     }
+}
+END_TEST
+
+/* The members' common prefix and their digits are stored in different ways, by their lengths. */
+START_TEST(walks_spell_prefixes_and_digits_of_every_length)
+{
+    enum { PREFIX = 20, DIGITS = 20 };
+    for (int hex = 0; hex <= 1; hex++)
+        for (int prefix = 0; prefix <= PREFIX; prefix++) {
+            struct text texts[DIGITS];
+            struct bytes members[DIGITS], member;
+            struct zset *zset = zset_new();
+            struct zset_iter iter;
+            int count = 0;
+            for (int digits = 1 + hex; digits <= DIGITS; digits += 1 + hex, count++) {
+                snprintf(texts[count].data, sizeof(texts[count].data), "%.*s%.*s", prefix,
+                         "pppppppppppppppppppp", digits,
+                         hex ? "f0e1d2c3b4a5968778a9" : "01234567890987654321");
+                members[count] = bytes_of(texts[count].data, strlen(texts[count].data));
+                zset_put(zset, members[count], count, NEVER);
+            }
+            memset(&iter, '#', sizeof(iter));
+            zset_iter_at(&iter, zset, 0);
+            for (int i = 0; i < count; i++)
+                ck_assert(zset_iter_next(&iter, &member, NULL) && bytes_equal(member, members[i]));
+            ck_assert(!zset_iter_next(&iter, &member, NULL));
+            memset(&iter, '#', sizeof(iter));
+            zset_iter_at(&iter, zset, (size_t)count - 1);
+            for (int i = count; i-- > 0;)
+                ck_assert(zset_iter_prev(&iter, &member, NULL) && bytes_equal(member, members[i]));
+            ck_assert(!zset_iter_prev(&iter, &member, NULL));
+            zset_free(zset);
+        }
 }
 END_TEST
 
@@ -447,6 +481,7 @@ Suite *test_suite(void)
         members_of_equal_score_are_found_by_bytes,
         a_scan_sees_every_member_with_its_score,
         scan_of_small_zset_gives_all_in_order,
+        walks_spell_prefixes_and_digits_of_every_length,
         up_to_128_short_members_are_listpack,
         deadline_is_set_moved_and_removed,
         put_replaces_score_and_deadline,
