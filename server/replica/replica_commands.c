@@ -403,7 +403,7 @@ static void cmd_wait(struct call *call)
 static void cmd_waitaof(struct call *call)
 {
     struct wait_for what = { .offset = call->session->streamed_at,
-                             .position = replication_journal_position(call->context),
+                             .position = call->session->durable_at,
                              .synced = true };
     int64_t local, replicas;
     if (!arg_range(call, 1, 0, 1, &local, ERR_OUT_OF_RANGE)) return;

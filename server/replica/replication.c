@@ -426,11 +426,6 @@ bool replication_has_journal(const struct replication *r)
     return r->w.engine->persist != NULL && persist_listens(r->w.engine->persist);
 }
 
-uint64_t replication_journal_position(const struct replication *r)
-{
-    return replication_has_journal(r) ? persist_position(r->w.engine->persist) : 0;
-}
-
 uint64_t replication_offset(const struct replication *r)
 {
     return backlog_end(r->backlog) - 1;

@@ -81,8 +81,6 @@ struct engine *replication_engine(const struct replication *replication);
 struct failover *replication_failover(const struct replication *replication);
 struct waits *replication_waits(const struct replication *replication);
 bool replication_has_journal(const struct replication *replication);
-/* The journal's position after the last change; 0 without a journal. */
-uint64_t replication_journal_position(const struct replication *r);
 /* Asks the replicas for acknowledgements (REPLCONF GETACK) at the end of this turn, for clients
  * that WAIT. On a replica, sends one to the master instead. */
 void replication_ask(struct replication *replication);

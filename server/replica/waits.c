@@ -46,7 +46,7 @@ static bool is_met(const struct waits *waits, const struct wait_for *what)
 }
 
 /* Writes how many replicas have what the client wrote and read and, for WAITAOF, whether (0 or 1)
- * our journal has it on disk. */
+ * our journal has what it wrote on disk. */
 static void reply(const struct waits *waits, const struct wait_for *what, struct resp_writer *out)
 {
     if (what->synced) {

@@ -16,7 +16,7 @@ void waits_free(struct waits *waits); /* no client may be waiting */
 
 struct wait_for {
     uint64_t offset;   /* of the stream: what the client wrote and read is before it */
-    uint64_t position; /* of the journal: the same */
+    uint64_t position; /* of the journal: what the client wrote is before it */
     size_t replicas;   /* the number to wait for */
     bool local;        /* WAITAOF: our journal must be synced, too */
     bool synced;       /* WAITAOF: the replicas must have synced, not only applied */

@@ -361,18 +361,6 @@ def script_that_may_not_write_waits_for_no_change():
 
 
 @test
-def waitaof_after_a_read_waits_for_what_was_read():
-    with Kept(fsync="everysec", fault=True) as daemon, daemon.raw() as raw, daemon.raw() as other:
-        with held(daemon, 1) as begun:
-            equal(raw.call("SET", "k", "v"), OK)
-            assert begun()
-            equal(other.call("GET", "k"), b"$1\r\nv\r\n")
-            other.send(encode("WAITAOF", 1, 0, 0))
-            assert not happens(lambda: arrived(other), 0.1), other.pending
-        equal(other.reply(), b"*2\r\n:1\r\n:0\r\n")
-
-
-@test
 def client_that_reads_while_its_reply_waits_for_a_sync_lets_the_daemon_rest():
     big = 8 << 20  # more than a socket holds
     with Kept(fsync="always", fault=True) as daemon, daemon.raw() as raw, daemon.raw() as other:
