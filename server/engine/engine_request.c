@@ -114,7 +114,7 @@ bool engine_request(struct engine *engine, struct session *session, struct comma
     }
     session->last_command = call.command.row;
     session->last_parent = call.command.row != NULL ? call.command.parent : NULL;
-    if (engine->hooks->tracks && !engine->busy)
+    if ((engine->hooks->uses & USES_TRACKING) && !engine->busy)
         tracking_limit(engine->hooks->tracking, (size_t)engine->conf->tracking_table_max_keys);
     if (gates_refuse(engine, &call)) {
         engine->stats->errors++;

@@ -10,18 +10,18 @@ __attribute__((noinline)) static void pass_on(struct commit_hooks *hooks, const 
                                               const struct effect *effect)
 {
     const struct session *caller = txn->caller;
-    if (hooks->keeps) persist_effect(hooks->persist, effect);
+    if (hooks->uses & USES_JOURNAL) persist_effect(hooks->persist, effect);
     if (hooks->feed != NULL) feed_add(hooks->feed, effect);
     if (hooks->keeps_only) return;
     /* Pass on even effects that no reader of the key sees, such as the drop of a stream's group. */
-    if (hooks->waits) blocked_effect(hooks->blocked, effect);
+    if (hooks->uses & USES_BLOCKED) blocked_effect(hooks->blocked, effect);
     /* With CLAIMED, the end of a claim allows another one to begin. */
-    if (hooks->waits && effect->kind == EFFECT_REDE_DROP &&
+    if ((hooks->uses & USES_BLOCKED) && effect->kind == EFFECT_REDE_DROP &&
         hooks->store->policies.with[POLICY_CLAIMED] > 0)
         blocked_ready(hooks->blocked, effect->db, effect->key);
     if (effect_is_seen(effect)) {
-        if (hooks->watches) watch_effect(hooks->watch, effect);
-        if (hooks->tracks) tracking_effect(hooks->tracking, effect, caller);
+        if (hooks->uses & USES_WATCH) watch_effect(hooks->watch, effect);
+        if (hooks->uses & USES_TRACKING) tracking_effect(hooks->tracking, effect, caller);
     }
     if (effect->event != EVENT_NONE) notify_effect(hooks->notify, effect);
 }
@@ -40,7 +40,7 @@ static inline void commit_to_journal(struct commit_hooks *hooks, const struct tx
 {
     struct session *caller = txn->caller;
     /* The call may have turned the journal off. */
-    bool keeps = hooks->keeps && persist_listens(hooks->persist);
+    bool keeps = (hooks->uses & USES_JOURNAL) && persist_listens(hooks->persist);
     if (txn->changes == 0) {
         /* A write that found nothing to change relies on earlier changes: its reply says that they
          * are safe. */
@@ -64,7 +64,7 @@ __attribute__((noinline)) static void commit_to_all(struct commit_hooks *hooks,
         if (caller != NULL) caller->streamed_at = feed_offset(hooks->feed);
     }
     commit_to_journal(hooks, txn);
-    if (hooks->tracks) tracking_flush(hooks->tracking);
+    if (hooks->uses & USES_TRACKING) tracking_flush(hooks->tracking);
     notify_flush(hooks->notify);
 }
 
@@ -81,17 +81,19 @@ static unsigned take_begin(void *ctx, const struct txn *txn)
 {
     (void)txn;
     struct commit_hooks *hooks = ctx;
-    hooks->watches = watch_active(hooks->watch);
-    hooks->waits = blocked_count(hooks->blocked) > 0;
-    hooks->tracks = hooks->tracking != NULL && tracking_active(hooks->tracking);
-    hooks->keeps = hooks->persist != NULL && persist_listens(hooks->persist);
     notify_flush(hooks->notify); /* the events of the transaction's earlier calls */
-    if (hooks->tracks) tracking_begin_call(hooks->tracking);
+    unsigned uses = 0;
+    if (hooks->persist != NULL && persist_listens(hooks->persist)) uses |= USES_JOURNAL;
+    if (watch_active(hooks->watch)) uses |= USES_WATCH;
+    if (blocked_count(hooks->blocked) > 0) uses |= USES_BLOCKED;
+    if (hooks->tracking != NULL && tracking_active(hooks->tracking)) uses |= USES_TRACKING;
+    hooks->uses = uses;
+    if (uses & USES_TRACKING) tracking_begin_call(hooks->tracking);
     unsigned notifies = notify_wants(hooks->notify);
-    bool others = hooks->feed != NULL || hooks->tracks || hooks->watches || hooks->waits;
-    hooks->keeps_only = hooks->keeps && !others && notifies == 0;
+    bool hears = uses != 0 || hooks->feed != NULL;
+    hooks->keeps_only = uses == USES_JOURNAL && hooks->feed == NULL && notifies == 0;
     if (hooks->keeps_only) return LISTEN_CHANGES | LISTEN_BRIEF;
-    return (hooks->keeps || others ? LISTEN_CHANGES : 0) | notifies;
+    return (hears ? LISTEN_CHANGES : 0) | notifies;
 }
 
 struct effect_listener commit_hooks_listener(struct commit_hooks *hooks)

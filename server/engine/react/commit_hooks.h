@@ -15,16 +15,19 @@
 #include "server/replica/stream/feed.h"
 #include "store/store.h"
 
+/* Hooks; the feed is not among them, because a promotion creates it within a call. */
+enum { USES_JOURNAL = 1, USES_BLOCKED = 2, USES_WATCH = 4, USES_TRACKING = 8 };
+
 struct commit_hooks {
     struct store *store;
     struct watch *watch;
     struct notify *notify;
     struct blocked *blocked;
-    struct tracking *tracking;          /* NULL without client-side caching */
-    struct persist *persist;            /* NULL without a journal */
-    struct feed *feed;                  /* NULL if this server makes no stream for replicas */
-    bool tracks, keeps, watches, waits; /* hooks in use when the call began */
-    bool keeps_only;                    /* none but the journal */
+    struct tracking *tracking; /* NULL without client-side caching */
+    struct persist *persist;   /* NULL without a journal */
+    struct feed *feed;         /* NULL if this server makes no stream for replicas */
+    unsigned uses;             /* USES_*: the hooks in use when the call began, */
+    bool keeps_only;           /* none but the journal */
     bool changed; /* data has changed since the turn last began to send; turn.c clears it */
 };
 
