@@ -358,7 +358,9 @@ void agenda_hint_move(const struct agenda *ag, const struct deadline *d)
     if (d->slot >= ag->count) return;
     uint64_t child = first_child(d->slot);
     prefetch(slot_at(ag, d->slot));
-    if (d->slot > 0) prefetch(slot_at(ag, parent_of(d->slot)));
+    uint32_t parent = d->slot > 0 ? parent_of(d->slot) : 0;
+    prefetch(slot_at(ag, parent));
+    if (parent > 0) prefetch(slot_at(ag, parent_of(parent)));
     if (child < ag->count) prefetch(slot_at(ag, (uint32_t)child));
 }
 
