@@ -92,7 +92,9 @@ static void copy_text(char *to, size_t room, struct bytes text)
 
 static struct trail_slot *slot_of(const struct trail *trail, uint16_t number)
 {
-    return &trail->authors[(number - 1u) % trail->author_count];
+    uint32_t i = number - 1u;
+    if (i >= trail->author_count) i %= trail->author_count; /* seldom: a division is slow */
+    return &trail->authors[i];
 }
 
 static bool is_text(const char *text, size_t room, struct bytes full)
