@@ -168,24 +168,29 @@ struct brief_tail {
     int64_t db; /* the database of effects that may be appended here, or -1: none may */
 };
 
-enum { BRIEF_SHORT = 64, BRIEF_ANY = BRIEF_TEXTS_MAX };
+enum {
+    BRIEF_SHORT = 64, /* a power of two: one test of all lengths, combined, then suffices */
+    BRIEF_ANY = BRIEF_TEXTS_MAX + 1,
+};
 
-/* Appends an effect whose texts have at most `most` bytes each. That is a constant, BRIEF_SHORT or
- * BRIEF_ANY: without long texts gcc needs no call, and so saves no registers. Returns false, and
+/* Appends an effect whose texts have fewer than `limit` bytes each. That is a constant, BRIEF_SHORT
+ * or BRIEF_ANY: without long texts gcc needs no call, and so saves no registers. Returns false, and
  * appends nothing, if the effect must be passed to the listener: a text is longer, it has no brief
  * form, or there is no room for it in the buffer's last chunk, or another database or a command
  * must be written first. */
 __attribute__((always_inline)) static inline bool brief_append(struct brief_tail *tail, unsigned db,
                                                                enum brief_kind kind,
                                                                const struct brief_parts *parts,
-                                                               size_t most)
+                                                               size_t limit)
 {
     size_t texts = parts->key.len + parts->a.len + parts->b.len;
     /* Separate tests, because gcc would compute one condition without branches. */
     if (tail->db != db) return false;
-    if (parts->key.len > (most < UINT8_MAX ? most : UINT8_MAX)) return false;
-    if (most < BRIEF_ANY && (parts->a.len > most || parts->b.len > most)) return false;
-    if (texts > BRIEF_TEXTS_MAX) return false; /* never, if each is short */
+    if (limit == BRIEF_SHORT) {
+        if ((parts->key.len | parts->a.len | parts->b.len) >= BRIEF_SHORT) return false;
+    } else if (parts->key.len > UINT8_MAX || texts > BRIEF_TEXTS_MAX) {
+        return false;
+    }
     char *to = outbuf_tail(tail->out, texts + BRIEF_HEAD);
     if (to == NULL) return false;
     outbuf_extend(tail->out, (size_t)(brief_print(to, kind, parts, &tail->last_key) - to));

@@ -12,14 +12,14 @@ void txn_string_set(struct txn *txn, struct bytes key, struct bytes value,
 }
 
 __attribute__((always_inline)) static inline bool
-append_set(struct txn *txn, const struct brief_parts *parts, size_t most)
+append_set(struct txn *txn, const struct brief_parts *parts, size_t limit)
 {
     struct brief_tail *tail = txn_brief_tail(txn);
     if (tail == NULL) return false;
     unsigned db = txn->ks->db;
     bool appended = parts->number == (uint64_t)NEVER
-                        ? brief_append(tail, db, BRIEF_SET, parts, most)
-                        : brief_append(tail, db, BRIEF_SET_UNTIL, parts, most);
+                        ? brief_append(tail, db, BRIEF_SET, parts, limit)
+                        : brief_append(tail, db, BRIEF_SET_UNTIL, parts, limit);
     txn->changes += appended;
     return appended;
 }
