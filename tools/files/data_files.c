@@ -14,6 +14,7 @@
 #define MANIFEST_SUFFIX ".manifest"
 #define SEGMENT_SUFFIX  ".incr.aof"
 #define TEMPORARY       "temp-"
+#define LOST_AND_FOUND  "lost+found" /* at the root of a file system; only root may read it */
 
 static bool ends_with(const char *text, const char *suffix)
 {
@@ -121,7 +122,10 @@ static void add_manifest(struct data_files *all, const char *path)
     switch (manifest_load(&manifest, why)) {
     case MANIFEST_FOREIGN: file->kind = DATA_AOF; break;
     case MANIFEST_LOADED: add_parts(all, &manifest); break;
-    case MANIFEST_BAD: file->why = copy_text(why); break;
+    case MANIFEST_BAD:
+        if (kind_of(path) == DATA_UNREADABLE) file->kind = DATA_UNREADABLE;
+        file->why = copy_text(why);
+        break;
     case MANIFEST_NONE: file->why = copy_text("No such file"); break;
     }
     manifest_drop(&manifest);
@@ -170,11 +174,20 @@ static void add_single_file(struct data_files *all, const char *path)
     manifest_drop(&manifest);
 }
 
+/* errno says why. */
+static void add_unreadable(struct data_files *all, const char *path)
+{
+    char *why = copy_text(strerror(errno));
+    all->sets++;
+    append_file(all, path, DATA_UNREADABLE)->why = why;
+}
+
 static int by_name(const struct dirent **a, const struct dirent **b)
 {
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
+/* Files and folders that can't be read may hold data, so they are added too. */
 static bool add_folder(struct data_files *all, const char *dir, bool is_inner)
 {
     struct dirent **entries;
@@ -183,16 +196,20 @@ static bool add_folder(struct data_files *all, const char *dir, bool is_inner)
     for (int i = 0; i < count; i++) {
         const char *name = entries[i]->d_name;
         char path[DISK_PATH_MAX];
-        bool is_data = name[0] != '.' && strncmp(name, TEMPORARY, strlen(TEMPORARY)) != 0;
+        bool is_data = name[0] != '.' && strncmp(name, TEMPORARY, strlen(TEMPORARY)) != 0 &&
+                       strcmp(name, LOST_AND_FOUND) != 0;
         if (is_data && disk_path(path, dir, name) == 0) {
             struct stat status;
             bool is_folder = stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-            if (!is_folder && ends_with(name, MANIFEST_SUFFIX))
+            if (!is_folder && ends_with(name, MANIFEST_SUFFIX)) {
                 add_manifest(all, path);
-            else if (is_folder && !is_inner)
-                add_folder(all, path, true);
-            else if (!is_folder && !is_inner && kind_of(path) == DATA_SNAPSHOT)
-                add_single_file(all, path);
+            } else if (is_folder && !is_inner) {
+                if (!add_folder(all, path, true)) add_unreadable(all, path);
+            } else if (!is_folder && !is_inner) {
+                enum file_kind kind = file_kind(path); /* or missing: a daemon has removed it */
+                if (kind == FILE_UNREADABLE) add_unreadable(all, path);
+                if (kind == FILE_SNAPSHOT) add_single_file(all, path);
+            }
         }
         free(entries[i]);
     }

@@ -40,8 +40,8 @@ struct data_files {
 /* Adds the files to which a path leads:
  *
  *     a manifest     the manifest, and the files that it names
- *     a folder       all manifests in it and in its subfolders, and all snapshots in it, which may
- *                    be none at all
+ *     a folder       all manifests in it and in its subfolders, all snapshots in it, and all files
+ *                    and subfolders in it that can't be read; which may be none at all
  *     another file   this file
  *
  * Returns false if the path can't be read; see errno. */

@@ -2,6 +2,7 @@
 """expired-check and expired-export: their reports on data files, repairs, and exports that a
 redis-server loads."""
 import contextlib
+import ctypes
 import os
 import random
 import re
@@ -21,10 +22,10 @@ BASE, TAIL = ".base.exp", ".incr.aof"
 FAR = 4_102_444_800_000
 
 
-def tool(name, *arguments):
+def tool(name, *arguments, before=die_with_parent):
     """(status, standard output, standard error)"""
     done = subprocess.run([os.path.join(TOOLS, name), *arguments], capture_output=True,
-                          preexec_fn=die_with_parent)
+                          preexec_fn=before)
     return done.returncode, done.stdout, done.stderr.decode()
 
 
@@ -363,6 +364,45 @@ def files_that_are_not_data_have_their_own_exit_status():
     for name in ("expired-check", "expired-export"):
         status, said, err = tool(name, "--help")
         assert status == 0 and said.startswith(b"Usage: " + name.encode()) and not err, said
+
+
+def without_override():
+    """In a child that will call exec: also for root, the modes of files then decide what it may read."""
+    die_with_parent()
+    for capability in (1, 2):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+        ctypes.CDLL(None).prctl(24, capability, 0, 0, 0)  # PR_CAPBSET_DROP
+
+
+@own
+def what_cannot_be_read_is_named_and_hides_no_data():
+    def work(client):
+        hundred(client)
+        client.bgsave()
+        assert wait_for(lambda: client.info()["rdb_bgsave_in_progress"] == 0)
+
+    with data(work) as (where, _):
+        inner = os.path.join(where, "appendonlydir")
+        manifest = os.path.join(inner, "appendonly.aof.manifest")
+        lost = os.path.join(where, "lost+found")
+        os.makedirs(lost, 0)
+        equal(tool("expired-check", where, before=without_override)[0], WHOLE)
+        os.rmdir(lost)
+        for closed, why in ((inner, "Permission denied"), (manifest, "Permission denied"),
+                            (os.path.join(where, "dump.exp"), "Permission denied"),
+                            (os.path.join(where, "other"), "No such file or directory")):
+            mode = os.lstat(closed).st_mode if os.path.lexists(closed) else None
+            if mode is None:
+                os.symlink("nowhere", closed)
+            else:
+                os.chmod(closed, 0)
+            status, out, _ = tool("expired-check", where, before=without_override)
+            exported = tool("expired-export", where, before=without_override)
+            if mode is not None:
+                os.chmod(closed, mode)
+            equal(status, UNREADABLE, closed)
+            assert f"{closed}\n".encode() in out and f"can't be read: {why}\n".encode() in out, out
+            # With the journal it exports the journal; it never takes the snapshot instead.
+            equal(exported[0], UNREADABLE if closed in (inner, manifest) else WHOLE, exported[2])
 
 
 @own
