@@ -86,6 +86,7 @@ struct journal {
     uint64_t length;
     uint64_t allocated; /* blocks were requested up to this offset */
     uint64_t begun;     /* write-back was requested up to this offset */
+    uint64_t ordered;   /* `length` when the last sync was requested */
     size_t partial;     /* bytes of `waiting` that are written, while the rest is not */
     size_t late;        /* complete bytes that the last flush did not write */
     size_t fresh;       /* bytes that were added behind unsummed ones since the last flush, counting
@@ -180,7 +181,7 @@ static void take_segment(struct journal *journal, int fd, const struct journal_e
     journal->uncut = false;
     journal->partial = 0;
     journal->allocated = 0;
-    journal->begun = end->length;
+    journal->begun = journal->ordered = end->length;
 }
 
 struct journal_end journal_begun(void)
@@ -423,7 +424,8 @@ static void order_sync(struct journal *journal, int64_t now)
     journal->asked_at = now;
     journal->begun = journal->length;
     journal->counted_late = false;
-    syncer_ask(journal->syncer, journal->fd, journal->written);
+    syncer_ask(journal->syncer, journal->fd, journal->written, journal->ordered);
+    journal->ordered = journal->length;
 }
 
 static bool sync_running(const struct journal *journal)
@@ -539,7 +541,8 @@ int journal_rotate(struct journal *journal, int fd, uint32_t id)
     if (error != 0) return error;
     bool unsynced = journal->synced < journal->written;
     enum syncer_last last = unsynced ? SYNCER_SYNC_AND_CLOSE : SYNCER_JUST_CLOSE;
-    if (!syncer_retire(journal->syncer, journal->fd, journal->written, last)) return EBUSY;
+    if (!syncer_retire(journal->syncer, journal->fd, journal->written, journal->ordered, last))
+        return EBUSY;
     if (unsynced) journal->phase = RETIRES;
     journal->asked = journal->written;
     struct journal_end fresh = journal_begun(), end = { journal->length, journal->sum, 0 };
@@ -569,7 +572,7 @@ void journal_restart_cancel(struct journal *journal)
 int journal_restart_end(struct journal *journal, int fd)
 {
     ensure(journal->phase == RESTARTS, "phase %d", (int)journal->phase);
-    if (journal->fd >= 0 && !syncer_retire(journal->syncer, journal->fd, 0, SYNCER_JUST_CLOSE))
+    if (journal->fd >= 0 && !syncer_retire(journal->syncer, journal->fd, 0, 0, SYNCER_JUST_CLOSE))
         return EBUSY;
     struct journal_end fresh = { .length = HEADER_LENGTH, .sum = journal->sum };
     take_segment(journal, fd, &fresh);

@@ -14,7 +14,8 @@
  * Keeping all bytes in memory until they are synced would cost memory all the time for a rare case.
  * Instead, the journal is restarted from the data in memory: it needs a base with all data, and a
  * new segment, and writes nothing until it has both. The old segment is left unchanged, since it
- * may be complete.
+ * may be complete. The same happens if another program has shortened the segment: a sync checks
+ * that a line still ends where the segment ended when the sync before was requested.
  *
  * Records note how far syncs have come, and the first record of a segment notes where the segment
  * before it ends (segment_mark.h). A start can thus distinguish damage from the torn end that a

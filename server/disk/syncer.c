@@ -17,7 +17,7 @@
 struct order {
     bool waits;
     int fd;
-    uint64_t position;
+    uint64_t position, line_end;
 };
 
 struct range {
@@ -55,10 +55,20 @@ static void report_sync(struct syncer *syncer, int error, uint64_t position)
         syncer->report.synced = position;
 }
 
-static int sync_unlocked(struct syncer *syncer, int fd)
+/* A file that was cut and has grown again contains zeros where the line ended. */
+static int check_line_end(int fd, uint64_t at)
+{
+    char last;
+    size_t got;
+    int error = disk_read(fd, &last, 1, at - 1, &got);
+    return error == 0 && (got == 0 || last != '\n') ? ESTALE : error;
+}
+
+static int sync_unlocked(struct syncer *syncer, const struct order *order)
 {
     pthread_mutex_unlock(&syncer->lock);
-    int error = disk_sync(fd);
+    int error = disk_sync(order->fd);
+    if (error == 0) error = check_line_end(order->fd, order->line_end);
     pthread_mutex_lock(&syncer->lock);
     return error;
 }
@@ -72,7 +82,7 @@ static void *syncer_main(void *ctx)
             struct order order = syncer->retire;
             syncer->retire.waits = false;
             if (syncer->last == SYNCER_SYNC_AND_CLOSE && syncer->report.error == 0)
-                report_sync(syncer, sync_unlocked(syncer, order.fd), order.position);
+                report_sync(syncer, sync_unlocked(syncer, &order), order.position);
             syncer->report.retired = true;
             notify(syncer); /* writes need not wait for the rest */
             pthread_mutex_unlock(&syncer->lock);
@@ -94,7 +104,7 @@ static void *syncer_main(void *ctx)
             /* After an error a second sync might succeed although bytes were lost. */
             if (syncer->report.error != 0) continue;
             syncer->ignored = false;
-            int error = sync_unlocked(syncer, order.fd);
+            int error = sync_unlocked(syncer, &order);
             if (!syncer->ignored) report_sync(syncer, error, order.position);
             notify(syncer);
         } else if (syncer->write_back.waits) {
@@ -152,10 +162,11 @@ int syncer_fd(const struct syncer *syncer)
     return syncer->event;
 }
 
-void syncer_ask(struct syncer *syncer, int fd, uint64_t position)
+void syncer_ask(struct syncer *syncer, int fd, uint64_t position, uint64_t line_end)
 {
     pthread_mutex_lock(&syncer->lock);
-    syncer->sync = (struct order){ .waits = true, .fd = fd, .position = position };
+    syncer->sync =
+        (struct order){ .waits = true, .fd = fd, .position = position, .line_end = line_end };
     pthread_cond_signal(&syncer->wake);
     pthread_mutex_unlock(&syncer->lock);
 }
@@ -180,13 +191,15 @@ void syncer_write_back(struct syncer *syncer, int fd, uint64_t from, uint64_t le
     pthread_mutex_unlock(&syncer->lock);
 }
 
-bool syncer_retire(struct syncer *syncer, int fd, uint64_t position, enum syncer_last last)
+bool syncer_retire(struct syncer *syncer, int fd, uint64_t position, uint64_t line_end,
+                   enum syncer_last last)
 {
     pthread_mutex_lock(&syncer->lock);
     bool is_free = !syncer->retiring;
     if (is_free) {
         syncer->retiring = true;
-        syncer->retire = (struct order){ .waits = true, .fd = fd, .position = position };
+        syncer->retire =
+            (struct order){ .waits = true, .fd = fd, .position = position, .line_end = line_end };
         syncer->last = last;
         /* Drop the waiting orders, which were for the retired file. */
         syncer->sync.waits = syncer->blocks.waits = syncer->write_back.waits = false;

@@ -22,8 +22,9 @@ void syncer_free(struct syncer *syncer); /* stops the thread first if needed */
 int syncer_fd(const struct syncer *syncer); /* readable while there is a report to take */
 
 /* Requests a sync of the file. Once everything that it holds now is synced, a report's `synced` is
- * `position` or that of a later request. */
-void syncer_ask(struct syncer *syncer, int fd, uint64_t position);
+ * `position` or that of a later request. A line must end at `line_end`, where it did before: if it
+ * does not, another program has shortened the file, and the sync fails with ESTALE. */
+void syncer_ask(struct syncer *syncer, int fd, uint64_t position, uint64_t line_end);
 
 /* Requests that `len` bytes of blocks be allocated at `from`, before any sync that waits. Reports
  * neither success nor failure. */
@@ -39,7 +40,8 @@ void syncer_write_back(struct syncer *syncer, int fd, uint64_t from, uint64_t le
  * that file's syncs. `retired` is reported once. Returns false, without any effect, until the
  * report of an earlier retirement was taken. */
 enum syncer_last { SYNCER_JUST_CLOSE, SYNCER_SYNC_AND_CLOSE };
-bool syncer_retire(struct syncer *syncer, int fd, uint64_t position, enum syncer_last last);
+bool syncer_retire(struct syncer *syncer, int fd, uint64_t position, uint64_t line_end,
+                   enum syncer_last last);
 
 struct syncer_report {
     uint64_t synced; /* everything up to here is synced, or 0 if nothing is new */

@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 
-from crash import CHILDREN, EIO, EVER, NOON, ROOT, WRITE, Budget, Kept, calls, equal, run, seeded, test
+from crash import CHILDREN, EIO, EVER, NOON, ROOT, WRITE, Budget, Kept, calls, equal, run, seeded, test, wait_for
 from programs import DATABASES, Program
 
 
@@ -528,6 +528,27 @@ def torn_value_with_journal_records_is_cut_off():
             equal(checked(name)[0], 1, f"cut at byte {length}")
         daemon.start()
         equal(keys_of(daemon), [b"a", b"b", b"c"], "keys")
+
+
+@test
+def a_journal_that_another_program_shortens_is_replaced():
+    """The next sync fails, and a base with the data in memory takes the journal's place."""
+    for fsync in ("always", "everysec"):
+        for length in (0, 60):
+            with Kept(fsync=fsync) as daemon:
+                with daemon.raw() as raw:
+                    raw.calls([("SET", key, "value") for key in "abc"])
+                    equal(raw.call("WAITAOF", 1, 0, 20_000), b"*2\r\n:1\r\n:0\r\n")
+                os.truncate(daemon.segment(), length)
+                fill(daemon, "d")
+                assert wait_for(lambda: "another program has shortened the file" in daemon.log()), daemon.log()
+                assert wait_for(lambda: daemon.info()["aof_last_write_status"] == "ok"), daemon.log()
+                daemon.await_quiet()
+                fill(daemon, "e")
+                daemon.kill()
+                equal(checked(daemon.data)[0], 0, f"{fsync}, cut at byte {length}")
+                daemon.start()
+                equal(keys_of(daemon), [b"a", b"b", b"c", b"d", b"e"], f"{fsync}, cut at byte {length}")
 
 
 run()

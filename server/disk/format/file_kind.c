@@ -112,9 +112,11 @@ int file_check(const char *path, unsigned kinds)
 
 const char *file_error_text(int error)
 {
-    return error == EEXIST ? "a file of that name exists that this server did not write, so it is "
-                             "not replaced. Move it away, or set another name"
-                           : strerror(error);
+    if (error == EEXIST)
+        return "a file of that name exists that this server did not write, so it is not replaced. "
+               "Move it away, or set another name";
+    if (error == ESTALE) return "another program has shortened the file";
+    return strerror(error);
 }
 
 const char *file_error_advice(int error)
@@ -127,6 +129,7 @@ const char *file_error_advice(int error)
     case EPERM:
     case EROFS: return ". Let the server's user write to dir (ReadWritePaths in a unit)";
     case ENOENT: return ". Create dir again";
+    case ESTALE: return ". Keep other programs from changing it";
     case EMFILE:
     case ENFILE: return ". Raise the limit of open files, or lower maxclients";
     case ENOMEM:

@@ -50,7 +50,8 @@ const char *file_kind_text(enum file_kind kind);
 /* May a new file replace the one at this path? Returns 0 if it is missing or of one of these kinds
  * (FILE_SET), EEXIST if it is of another kind, or the errno of reading it. */
 int file_check(const char *path, unsigned kinds);
-/* Like strerror, but EEXIST names the problem: a file of another program is in the way. */
+/* Like strerror, but names two problems: EEXIST means that a file of another program is in the way,
+ * ESTALE that another program has shortened the file. */
 const char *file_error_text(int error);
 /* Returns advice to append to a log line, such as ". Free space on the disk"; may be "". */
 const char *file_error_advice(int error);

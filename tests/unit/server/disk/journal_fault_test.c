@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "server/disk/format/disk.h"
 
@@ -332,6 +333,38 @@ START_TEST(a_late_sync_error_of_the_old_segment_is_ignored)
 }
 END_TEST
 
+START_TEST(a_segment_that_another_program_shortens_requires_a_base)
+{
+    enum { SHORTEN_BEFORE_WRITE = 1, SHORTEN_AFTER_WRITE };
+    static const off_t lengths[] = { 0, 25 };
+    for (int when = SHORTEN_BEFORE_WRITE; when <= SHORTEN_AFTER_WRITE; when++) {
+        for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+            struct journal *journal = begin_journal(JOURNAL_SYNC_ALWAYS);
+            const char *path = disk_world_path("segment");
+            add_record(journal, "one\n");
+            journal_flush(journal, 0);
+            await_report(journal);
+            uint64_t one = journal_safe_position(journal);
+            ck_assert_uint_eq(one, journal_position(journal));
+
+            disk_world_hold_syncs();
+            add_record(journal, "two\n");
+            if (when == SHORTEN_BEFORE_WRITE) ck_assert_int_eq(truncate(path, lengths[i]), 0);
+            journal_flush(journal, 1);
+            disk_world_await_sync();
+            if (when == SHORTEN_AFTER_WRITE) ck_assert_int_eq(truncate(path, lengths[i]), 0);
+            disk_world_release_syncs();
+            await_report(journal);
+
+            ck_assert_int_eq(journal_state(journal), JOURNAL_NEEDS_BASE);
+            ck_assert_int_eq(journal_error(journal), ESTALE);
+            ck_assert_uint_eq(journal_safe_position(journal), one);
+            end_journal(journal);
+        }
+    }
+}
+END_TEST
+
 START_TEST(after_a_failed_sync_no_other_sync_is_tried)
 {
     struct journal *journal = begin_journal(JOURNAL_SYNC_ALWAYS);
@@ -430,6 +463,7 @@ Suite *test_suite(void)
         a_journal_that_cannot_write_can_restart_with_a_base,
         a_late_sync_error_of_the_old_segment_is_ignored,
         after_a_failed_sync_no_other_sync_is_tried,
+        a_segment_that_another_program_shortens_requires_a_base,
         a_failed_last_sync_of_a_segment_requires_a_base,
         a_segment_that_cannot_be_finished_stays_current,
         close_returns_the_error,
