@@ -104,10 +104,8 @@ bool engine_request(struct engine *engine, struct session *session, struct comma
     call.context = call.command.context;
     /* A web page can make a browser send an HTTP request to this port, with commands in its body.
      * Lines of such a request begin with these words: close the connection before later lines run.
-     * The first letter is tested before the word, because many frequent commands are as long. */
-    char first = argv[0].len > 0 ? (char)(argv[0].data[0] | 0x20) : '\0'; /* in lower case */
-    if ((first == 'p' && bytes_is_word(argv[0], "post")) ||
-        (first == 'h' && bytes_is_word(argv[0], "host:"))) {
+     */
+    if (bytes_is_word(argv[0], "post") || bytes_is_word(argv[0], "host:")) {
         log_http(engine, session);
         session_close(session);
         return true;

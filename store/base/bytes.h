@@ -64,9 +64,12 @@ static inline char *bytes_copy(char *to, struct bytes text)
     return to + len;
 }
 
-/* Is the text this word, ignoring the case of letters? */
+/* Is the text this word, which is not empty, ignoring the case of letters? The first letter is
+ * tested alone, because it spares most calls of strncasecmp, and of strlen if the word comes from a
+ * table. */
 static inline bool bytes_is_word(struct bytes text, const char *word)
 {
+    if (text.len == 0 || ((text.data[0] ^ word[0]) & ~0x20) != 0) return false;
     return text.len == strlen(word) && strncasecmp(text.data, word, text.len) == 0;
 }
 

@@ -5,11 +5,6 @@
 
 #include "store/base/number.h"
 
-bool arg_is(const struct call *call, int i, const char *word)
-{
-    return i < call->argc && bytes_is_word(call->argv[i], word);
-}
-
 int arg_word(const struct call *call, int i, const char *const *words, size_t count)
 {
     for (size_t w = 0; w < count; w++)

@@ -7,7 +7,10 @@
 #include "store/base/instant.h"
 
 /* Does argument i equal this word, ignoring case? False past the end. Replies nothing. */
-bool arg_is(const struct call *call, int i, const char *word);
+static inline bool arg_is(const struct call *call, int i, const char *word)
+{
+    return i < call->argc && bytes_is_word(call->argv[i], word);
+}
 /* Returns the index of the word that argument i equals, ignoring case, or -1. */
 int arg_word(const struct call *call, int i, const char *const *words, size_t count);
 /* The outcome of parsing an option, for functions that parse one at a time. */

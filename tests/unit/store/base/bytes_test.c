@@ -163,11 +163,11 @@ START_TEST(a_word_matches_in_any_case_and_completely)
 {
     ck_assert(bytes_is_word(LIT("withscores"), "WITHSCORES"));
     ck_assert(bytes_is_word(LIT("NX"), "nx"));
-    ck_assert(bytes_is_word(LIT(""), ""));
+    ck_assert(!bytes_is_word(LIT(""), "NX"));
     ck_assert(!bytes_is_word(LIT("N"), "NX"));
     ck_assert(!bytes_is_word(LIT("NXX"), "NX"));
     ck_assert(!bytes_is_word(LIT("N\0"), "NX"));
-    ck_assert(!bytes_is_word(LIT("X"), ""));
+    ck_assert(!bytes_is_word(LIT("Nx "), "NX"));
 }
 END_TEST
 
