@@ -138,10 +138,14 @@ int child_begin(struct child *child, const struct child_work *work)
     }
 
     /* From here on in the child. Keep the descriptors 0 to 2 and, as number 3, work->fd; close all
-     * others: the parent's connections and ports must not stay open because of the child. Die with
-     * the parent. Lower the priority, because serving clients comes first. */
+     * others first: the parent's connections and ports, and its lock of the folder, must not
+     * outlive it because of the child. Die with the parent. Lower the priority, because serving
+     * clients comes first. */
     unsigned first = 3;
     if (work->fd >= 0) dup2(work->fd, (int)first++);
+    if (syscall(SYS_close_range, first, ~0U, 0U) != 0)
+        for (int fd = (int)first, most = (int)sysconf(_SC_OPEN_MAX); fd < most; fd++)
+            close(fd);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     prctl(PR_SET_NAME, "expired-save");
     setpriority(PRIO_PROCESS, 0, CHILD_NICE);
@@ -149,9 +153,6 @@ int child_begin(struct child *child, const struct child_work *work)
     signal(SIGINT, SIG_DFL);
     signal(SIGHUP, SIG_IGN);
     signal(SIGCHLD, SIG_DFL);
-    if (syscall(SYS_close_range, first, ~0U, 0U) != 0)
-        for (int fd = (int)first, most = (int)sysconf(_SC_OPEN_MAX); fd < most; fd++)
-            close(fd);
     if (getppid() != parent) _exit(EXIT_FAILURE);
     struct page *page = child->shared;
     struct own own = { .page = page };

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "server/base/log.h"
@@ -29,6 +30,9 @@ enum {
      * processor's first cache. */
     RECORD_BYTES = 4096,
     SETTLED_TURNS = 2, /* turns that a settled journal waits for being turned off */
+    /* A start tries for a second to lock its folder. */
+    LOCK_TRIES = 100,
+    LOCK_PAUSE_NSEC = 10 * 1000 * 1000,
 };
 
 struct persist {
@@ -621,6 +625,17 @@ static bool open_journal(struct persist *persist, const struct load *load)
     return false;
 }
 
+/* If the server before was killed just after a fork, its child holds the lock too, until the kernel
+ * has killed the child as well or the child has closed its copy of the descriptor. */
+static bool own_folder_at_start(struct persist *persist)
+{
+    for (int tries = 1; !own_folder(persist); tries++) {
+        if (tries == LOCK_TRIES) return false;
+        nanosleep(&(struct timespec){ .tv_nsec = LOCK_PAUSE_NSEC }, NULL);
+    }
+    return true;
+}
+
 bool persist_start(struct persist *persist, char *why, size_t size)
 {
     const struct conf *conf = persist->w.conf;
@@ -631,7 +646,7 @@ bool persist_start(struct persist *persist, char *why, size_t size)
                          .progress = &persist->load,
                          .why = why,
                          .size = size };
-    if (!own_folder(persist)) {
+    if (!(conf->appendonly ? own_folder_at_start : own_folder)(persist)) {
         if (conf->appendonly) {
             snprintf(why, size, "another expired uses %s. Set another dir", conf->dir);
             return false;

@@ -28,8 +28,8 @@ SECONDS = float(os.environ.get("CRASH_SECONDS") or 0)
 SEED = random_seed()
 KILLED = -signal.SIGKILL
 
-WRITE, SYNC, RENAME, CUT, OPEN, REMOVE, MAKE_DIR, READ, FREE_SPACE = range(9)
-CALL_NAMES = ("write", "sync", "rename", "cut", "open", "remove", "mkdir", "read", "free space")
+WRITE, SYNC, RENAME, CUT, OPEN, REMOVE, MAKE_DIR, READ, FREE_SPACE, LOCK = range(10)
+CALL_NAMES = ("write", "sync", "rename", "cut", "open", "remove", "mkdir", "read", "free space", "lock")
 DIE_BEFORE, DIE_BEHIND, SHORT, COME_LATE, HOLD = -1, -2, -3, -4, -5
 EVER = 1 << 60
 FIRST_PROCESS, EVERYONE, CHILDREN = 0, 1, 2

@@ -43,7 +43,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum call { WRITE, SYNC, RENAME, CUT, OPEN, REMOVE, MAKE_DIR, READ, FREE_SPACE };
+enum call { WRITE, SYNC, RENAME, CUT, OPEN, REMOVE, MAKE_DIR, READ, FREE_SPACE, LOCK };
 enum { COUNT, FIRST, LAST, WHAT, CALLS, LATE, ACTED, WHOSE, NUMBERS };
 enum { DIE_BEFORE = -1, DIE_BEHIND = -2, SHORT = -3, COME_LATE = -4, HOLD = -5 };
 
@@ -250,6 +250,7 @@ REPLACE(int, mkdir, (const char *path, mode_t mode), MAKE_DIR, act_on_path(MAKE_
         (path, mode))
 REPLACE(int, statvfs, (const char *path, struct statvfs *of), FREE_SPACE,
         act_on_path(FREE_SPACE, path), (path, of))
+REPLACE(int, flock, (int fd, int how), LOCK, act_on_file(LOCK, fd), (fd, how))
 REPLACE(ssize_t, pread, (int fd, void *to, size_t len, off_t at), READ, act_on_file(READ, fd),
         (fd, to, len, at))
 

@@ -1,13 +1,15 @@
 #!/usr/bin/python3 -B
 """Start with data: replies while the daemon loads, expiry of overdue keys, removal of leftover files, files of version
 0.1."""
+import errno
 import os
 import shutil
 import subprocess
 import time
 
-from crash import (DIE_BEFORE, DIE_BEHIND, EIO, EVER, FIRST_PROCESS, LARGE_KEYS, LOADING, NOON, READ, ROOT, Budget,
-                   Kept, await_rewritten, calls, encode, equal, fill_large, run, seeded, start_slowly, test, wait_for)
+from crash import (DIE_BEFORE, DIE_BEHIND, EIO, EVER, FIRST_PROCESS, LARGE_KEYS, LOADING, LOCK, NOON, READ, ROOT,
+                   Budget, Kept, await_rewritten, calls, encode, equal, fill_large, run, seeded, start_slowly, test,
+                   wait_for)
 from daemon import free_port
 from sentinels import DOWN_MSEC, Sentinel
 
@@ -270,6 +272,22 @@ def second_daemon_with_a_journal_in_one_folder_does_not_start():
             daemon.kill()
             rival.start()
             equal(rival.call("EXISTS", "k", "l"), b":2\r\n", "after the first one was killed")
+
+
+@test
+def start_waits_for_the_lock_of_a_dying_child():
+    with Kept(fault=True) as daemon:
+        equal(daemon.call("SET", "k", "v"), OK)
+        daemon.kill()
+        daemon.plan.set(1, errno.EWOULDBLOCK, calls(LOCK), last=5)
+        daemon.start()
+        equal(daemon.plan.acted, 5)
+        equal(daemon.call("EXISTS", "k"), b":1\r\n")
+        daemon.kill()
+        daemon.plan.set(1, errno.EWOULDBLOCK, calls(LOCK), last=EVER)
+        daemon.refuses("another expired uses", daemon.data, "Set another dir")
+        daemon.plan.heal()
+        daemon.start()
 
 
 # ---- files of version 0.1 ---------------------------------------------------------------------
