@@ -370,6 +370,24 @@ def replaced_files_are_kept_until_they_are_old():
 
 
 @test
+def base_before_the_first_instant_to_reach_is_needed():
+    with Source(keep="400ms") as source:
+        first = source.set("a")
+        source.tick(300)
+        assert source.rewrite()
+        second = source.set("b")
+        source.tick(200)
+        assert source.rewrite()
+        equal(kept(source), 4)
+        equal(value_at(source, first + 150), bulk("a"))
+        equal(value_at(source, second), bulk("b"))
+        source.tick(300)
+        assert wait_for(lambda: kept(source) == 2), source.log()
+        refuses(source, first + 150, "is before the first base", now=source.now)
+        equal(value_at(source, second + 150), bulk("b"))
+
+
+@test
 def without_journal_keep_a_rewrite_removes_what_it_replaces():
     with Source(keep="0") as source:
         source.set("a")

@@ -238,6 +238,27 @@ PLANTS = {
         ("server/disk/persist.c",
          "    if (persist->report.write_error != NULL) return persist->report.write_error;\n", ""),
     ),
+    "a shortened journal is not noticed": (
+        "tests/crash/test_damage.py shortens",
+        ("server/disk/syncer.c", "    if (error == 0) error = check_line_end(order->fd, order->line_end);\n",
+         "    if (error != 0) error = check_line_end(order->fd, order->line_end);\n"),
+    ),
+    "a point in time is one ms late": (
+        "tests/crash/test_load.py later_change random_history",
+        ("server/disk/format/replay_records.c",
+         "in->next.last > replay->until)", "in->next.last - 1 > replay->until)"),
+        ("server/disk/format/parsed.c", "next.instants.last > until)", "next.instants.last - 1 > until)"),
+    ),
+    "a hole of the journal is not noticed": (
+        "tests/crash/test_load.py are_a_hole",
+        ("server/disk/load.c", "            if (file->anew) hole = file;\n", ""),
+    ),
+    "a kept file is removed while it is needed": (
+        "tests/crash/test_load.py needed",
+        ("server/disk/format/manifest.c",
+         "        needed = i;\n        msec made = made_at(manifest, file);\n",
+         "        msec made = made_at(manifest, file);\n        if (made > from) needed = i;\n"),
+    ),
     "a snapshot replaces any file": (
         "tests/e2e/files/test_foreign_files.py snapshot",
         ("server/disk/format/snapshot_file.c",
