@@ -56,6 +56,13 @@ void child_free(struct child *child)
     mem_free(child);
 }
 
+static unsigned running; /* children of this process */
+
+bool children_run(void)
+{
+    return running > 0;
+}
+
 bool child_runs(const struct child *child)
 {
     return child->pid != 0;
@@ -133,6 +140,7 @@ int child_begin(struct child *child, const struct child_work *work)
     pid_t parent = getpid(), pid = fork();
     if (pid < 0) return errno;
     if (pid > 0) {
+        running++;
         child->pid = pid;
         return 0;
     }
@@ -169,6 +177,7 @@ bool child_ended(struct child *child, struct child_outcome *outcome)
     pid_t pid = waitpid(child->pid, &status, WNOHANG);
     if (pid == 0 || (pid < 0 && errno == EINTR)) return false;
     child->pid = 0;
+    running--;
     *outcome = child->shared->outcome;
     if (pid > 0 && (!WIFEXITED(status) || WEXITSTATUS(status) != EXIT_SUCCESS) &&
         outcome->error == 0)

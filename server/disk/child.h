@@ -23,6 +23,9 @@ struct child_work {
  * result. Returns 0, or an errno without a child. O(n) for n pages of memory */
 int child_begin(struct child *child, const struct child_work *work);
 bool child_runs(const struct child *child);
+/* Does any child run? While one shares the parent's memory, each page that the parent writes is
+ * copied. */
+bool children_run(void);
 /* Kills the child, if one runs. It must still be collected: child_ended then reports an error,
  * unless the child had already finished. */
 void child_cancel(struct child *child);

@@ -1,6 +1,7 @@
 /* defrag_timer: see defrag_timer.h. */
 #include "server/engine/defrag_timer.h"
 
+#include "server/disk/child.h"
 #include "store/mem/mem.h"
 #include "store/sweep/defrag.h"
 
@@ -85,13 +86,8 @@ static bool defrag_slice(void *ctx, size_t amount)
         return false;
     }
     const struct engine *engine = timer->engine;
-    bool waits = engine->loading || reclaim_pending(&engine->store->reclaim) ||
-                 store_next_due(engine->store) <= clock_now(timer->clock);
-    if (!waits && engine->persist != NULL) {
-        struct persist_report report = persist_report(engine->persist);
-        waits = report.saving || report.rewriting;
-    }
-    if (waits) {
+    if (engine->loading || children_run() || reclaim_pending(&engine->store->reclaim) ||
+        store_next_due(engine->store) <= clock_now(timer->clock)) {
         rest_for(timer, WAIT_USEC);
         return false;
     }

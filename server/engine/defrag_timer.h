@@ -1,7 +1,7 @@
 /* defrag_timer: runs defragmentation in short slices of background work, with pauses that leave
  * clients nearly all of the time. No slice runs while data is loaded, or while expired or deleted
- * data waits to be removed. None runs while a child writes a snapshot or a base, either, because
- * the kernel would copy each page that defragmentation touches. */
+ * data waits to be removed. None runs while a child process writes data, either, because the kernel
+ * would copy each page that defragmentation touches. */
 #pragma once
 
 #include "server/base/clock.h"

@@ -3,6 +3,7 @@
 read and write. TEST_SEED chooses the writes; SECONDS=60 runs longer."""
 import os
 import random
+import socket
 import sys
 import time
 
@@ -193,6 +194,26 @@ def fill_and_halve(daemon):
         send_all(raw, [encode("SET", f"key:{number}", f"a value of some length: {number}" * 4)
                        for number in range(KEYS)], b"+OK\r\n")
         send_all(raw, [encode("DEL", f"key:{number}") for number in gone], b":1\r\n")
+
+
+@test
+def blocks_stay_while_a_full_copy_is_written():
+    """Moved blocks would be copied: the process that writes the copy shares the memory."""
+    with Daemon("--activedefrag", "no", "--repl-diskless-sync-delay", "0") as daemon, daemon.redis() as redis:
+        fill_and_halve(daemon)
+        skip_without_slabs(wasted(redis))
+        moved = lambda: redis.info("stats")["active_defrag_hits"]  # noqa: E731
+        with daemon.raw() as replica:
+            replica.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            replica.send(encode("PSYNC", "?", -1))  # and read nothing
+            state = lambda: redis.info("replication").get("slave0", {}).get("state")  # noqa: E731
+            assert wait_for(lambda: state() == "send_bulk"), state()
+            redis.config_set("activedefrag", "yes")
+            assert wait_for(lambda: redis.info("memory")["active_defrag_running"] > 0)
+            for number in range(2000):
+                redis.get(f"key:{number}")
+            equal((state(), moved()), ("send_bulk", 0))
+        assert wait_for(moved)
 
 
 @test
