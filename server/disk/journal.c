@@ -100,6 +100,7 @@ struct journal {
     enum journal_sync_mode mode;
     int error;
     uint64_t restart_from; /* position up to which the base being written has all changes */
+    uint64_t restart_to;   /* position when the last restart ended */
     uint64_t position, written, synced, asked; /* `asked`: end of the last sync requested */
     uint64_t barrier, barrier_from;            /* see journal_require_sync */
     int64_t asked_at, tried_at;
@@ -577,9 +578,15 @@ int journal_restart_end(struct journal *journal, int fd)
     struct journal_end fresh = { .length = HEADER_LENGTH, .sum = journal->sum };
     take_segment(journal, fd, &fresh);
     journal->written = journal->synced = journal->asked = journal->restart_from;
+    journal->restart_to = journal->position;
     journal->phase = WRITES;
     journal->error = 0;
     return 0;
+}
+
+bool journal_catches_up(const struct journal *journal)
+{
+    return journal->written < journal->restart_to;
 }
 
 void journal_give_up_segment(struct journal *journal)

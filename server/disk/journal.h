@@ -148,6 +148,8 @@ void journal_restart_cancel(struct journal *journal);
  * of `fd`; or EBUSY while the thread closes an earlier segment: then try again after the next
  * journal_sync_done. */
 int journal_restart_end(struct journal *journal, int fd);
+/* Are some records that the last restart kept still not written to the new segment? */
+bool journal_catches_up(const struct journal *journal);
 /* Enters JOURNAL_NEEDS_BASE from any state, because the data will be replaced. */
 void journal_need_base(struct journal *journal);
 /* Changes JOURNAL_CANNOT_WRITE to JOURNAL_NEEDS_BASE: on a full disk, a base may be smaller than

@@ -584,7 +584,10 @@ void saver_report(const struct saver *saver, const struct journal *journal,
             child.copied_usec > 0 ? (now - child.copied_usec) / USEC_PER_SEC : 0;
     }
     report->saving = saver->task == TASK_SAVE;
-    report->rewriting = is_rewriting(saver) || rewrite_state(saver->rewrite) == REWRITE_SWEEP;
+    /* A restart has ended only when the changes since the fork are written too: until then a crash
+     * loses those that were acknowledged without waiting. */
+    report->rewriting = is_rewriting(saver) || rewrite_state(saver->rewrite) == REWRITE_SWEEP ||
+                        (journal != NULL && journal_catches_up(journal));
     report->rewrite_scheduled = saver->rewrite_want == WANTED_NOW || waits_for_base(saver, journal);
     report->current_save_sec = report->saving ? task_sec : -1;
     report->current_rewrite_sec = report->rewriting ? task_sec : -1;

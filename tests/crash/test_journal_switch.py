@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
 """The journal is turned on and off by CONFIG SET while the daemon runs."""
-from crash import (CHILDREN, COME_LATE, EIO, EVER, LOADING, MAKE_DIR, NOON, OPEN, RENAME, SYNC,
+from crash import (CHILDREN, COME_LATE, EIO, EVER, HOLD, LOADING, MAKE_DIR, NOON, OPEN, RENAME, SYNC,
                    WRITE, Kept, await_rewritten, calls, encode, equal, fill_large, run,
                    start_slowly, test, wait_for)
 
@@ -60,6 +60,22 @@ def journal_turned_off_and_on_during_a_rewrite_is_complete():
         live = daemon.digest()
         daemon.again()
         equal(daemon.digest(), live)
+
+
+@test
+def first_rewrite_ends_when_the_changes_since_its_fork_are_written():
+    """They are more than the journal writes in one turn."""
+    count, value = 500, "x" * 100_000
+    with Kept(appendonly="no", fsync="everysec", fault=True) as daemon, daemon.raw() as raw:
+        daemon.plan.set(1, HOLD, calls(WRITE), last=EVER, whose=CHILDREN)
+        equal(raw.call("CONFIG", "SET", "appendonly", "yes"), OK)
+        for number in range(count):
+            equal(raw.call("SET", number, value), OK)
+        daemon.plan.heal()
+        await_rewritten(daemon)
+        daemon.appendonly = "yes"
+        daemon.again()
+        equal(daemon.call("DBSIZE"), b":%d\r\n" % count)
 
 
 @test
