@@ -302,6 +302,20 @@ def a_clock_that_was_set_back_ends_the_start_at_its_first_pass():
 
 
 @test
+def a_base_of_the_second_pass_hides_the_rest_of_the_first():
+    with Source() as source:
+        first = source.set("a", 5)
+        source.set("b", 100)
+        source.now = source.clock("HOLD", first + 50)
+        assert source.rewrite()
+        third = source.set("c")
+        source.tick(100)
+        equal(value_at(source, first + 49), bulk("a"))
+        equal(value_at(source, first + 50), bulk("b"))
+        equal(value_at(source, third), bulk("c"))
+
+
+@test
 def journals_without_instants_are_replayed_whole_or_not_at_all():
     with Source() as source:
         since = source.now
