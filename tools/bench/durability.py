@@ -13,18 +13,18 @@ from statistics import median
 
 import servers
 from stalls import Pinger
+from throughput import mix_for
 
-MIXES = ("set", "set-ex", "zadd", "rede-push")
-NEEDS = {"rede-push": "REDE.PUSH"}  # servers without the command are left out
+MIXES = ("set", "set-ex", "zadd", "rede-push", "rede-cycle")
 PIPELINES = (16, 64)
 POLICIES = ("everysec", "always")
 JOURNAL = ["--appendonly", "yes", "--auto-aof-rewrite-percentage", "0", "--appendfsync"]
 # (title, mix, form on disk, the setting that says how many)
-LOADS = (("strings", "set", "snapshot", "keys"), ("strings with a TTL", "setex", "snapshot", "keys"),
-         ("members of a sorted set", "zadd", "snapshot", "keys"), ("fields of a hash", "hset", "snapshot", "keys"),
-         ("members of a set", "sadd", "snapshot", "keys"), ("entries of a stream", "xadd", "snapshot", "keys"),
-         ("strings", "set", "journal", "keys"),
-         ("strings", "set", "snapshot", "snapshot_keys"), ("strings", "set", "journal", "snapshot_keys"))
+TYPES = (("strings", "set"), ("strings with a TTL", "setex"), ("members of a sorted set", "zadd"),
+         ("fields of a hash", "hset"), ("members of a set", "sadd"), ("elements of a dehydrator", "rede-push"),
+         ("entries of a stream", "xadd"))
+LOADS = (*((*kind, how, "keys") for how in ("snapshot", "journal") for kind in TYPES),
+         *((*TYPES[0], how, count) for count in ("snapshot_keys", "start_keys") for how in ("snapshot", "journal")))
 WRITERS = 4
 BEFORE_SECONDS = 1.0  # of load, before and after a snapshot
 NAP = 0.001
@@ -38,16 +38,17 @@ def with_options(settings, name, options):
 # ---- price ------------------------------------------------------------------------------------
 
 class Side:
-    def __init__(self, name, policy, server):
-        self.name, self.policy, self.server = name, policy, server
+    def __init__(self, name, policy, server, mix):
+        self.name, self.policy, self.server, self.mix = name, policy, server, mix_for(server, mix)
         self.rounds, self.next = {pipeline: [] for pipeline in PIPELINES}, 0
 
     def figures(self, pipeline, without):
-        """Medians, and those of the ratios to the rounds of the side without a journal."""
+        """Medians per operation, and those of the ratios to the rounds of the side without a journal."""
+        each = self.rounds[pipeline][0]["commands"]
         rounds, pairs = self.rounds[pipeline], list(zip(self.rounds[pipeline], without.rounds[pipeline]))
-        return {"ops": median(r["rps"] for r in rounds),
-                **{figure: median(r[figure] for r in rounds)
-                   for figure in ("cpu_ns", "p50_us", "p999_us", "max_us")},
+        return {"ops": median(r["rps"] for r in rounds) / each,
+                "cpu_ns": median(r["cpu_ns"] for r in rounds) * each,
+                **{figure: median(r[figure] for r in rounds) for figure in ("p50_us", "p999_us", "max_us")},
                 "ops_ratio": median(its["rps"] / other["rps"] for its, other in pairs),
                 "cpu_ratio": median(its["cpu_ns"] / other["cpu_ns"] for its, other in pairs),
                 "tail_ratio": median(its["p999_us"] / other["p999_us"] for its, other in pairs)}
@@ -63,16 +64,14 @@ def price_of(bench, settings, names, mix):
                 options = [] if policy == "no journal" else [*JOURNAL, policy]
                 server = stack.enter_context(
                     bench.server(name, with_options(settings, name, options)))
-                if mix in NEEDS and not server.has(NEEDS[mix]):
-                    break
-                sides.append(Side(name, policy, server))
-                sides[-1].next = bench.load(server, *shape, mix, "fill")["next"]
+                sides.append(Side(name, policy, server, mix))
+                sides[-1].next = bench.load(server, *shape, sides[-1].mix, "fill")["next"]
         for pipeline in PIPELINES:
             for _ in range(settings.rounds):
                 for side in sides:
                     side.rounds[pipeline].append(bench.load(
                         side.server, *shape, "-t", settings.price_seconds, "-w", settings.warm_up,
-                        "-P", pipeline, "-F", side.next, mix))
+                        "-P", pipeline, "-F", side.next, side.mix))
                     side.next = side.rounds[pipeline][-1]["next"]
     without = {side.name: side for side in sides if side.policy == "no journal"}
     return {pipeline: {name: {side.policy: side.figures(pipeline, without[name])
@@ -124,7 +123,8 @@ def starts_of(bench, settings, names, row):
         for name in names:
             server = stack.enter_context(
                 bench.server(name, with_options(settings, name, load_options(how))))
-            bench.load(server, "-n", getattr(settings, count), "-c", 8, "-d", settings.value_size, mix, "fill")
+            bench.load(server, "-n", getattr(settings, count), "-c", 8, "-P", 16, "-d", settings.value_size,
+                       mix_for(server, mix), "fill")
             if how == "snapshot":
                 server.call("SAVE")
             sides.append((name, server, [], server.call("DBSIZE")))
@@ -142,9 +142,10 @@ def starts(bench, settings, names, say):
     result = []
     for row in LOADS:
         found = starts_of(bench, settings, names, row)
-        items = getattr(settings, row[3])
-        result.append({"what": row[0], "how": row[2], "items": items, **found})
-        say(f"durability: {items} {row[0]} from a {row[2]}: " + ", ".join(
+        what, _, how, count = row
+        items = getattr(settings, count)
+        result.append({"what": what, "how": how, "items": items, **found})
+        say(f"durability: {items} {what} from a {how}: " + ", ".join(
             f"{name} {its['seconds']:.2f} s, {its['bytes'] / 1e6:.1f} MB"
             for name, its in found.items()))
     return result

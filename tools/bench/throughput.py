@@ -31,13 +31,16 @@ def summary(rounds):
     return result
 
 
+def mix_for(server, mix):
+    return mix if mix not in SUBSTITUTES or server.has("REDE.PUSH") else SUBSTITUTES[mix]
+
+
 class Side:
     """A server under one mix, and the results of its rounds so far."""
 
     def __init__(self, bench, server, mix, settings):
         self.bench, self.server, self.settings, self.asked = bench, server, settings, mix
-        has_it = server.name == "bare" or mix not in SUBSTITUTES or server.has("REDE.PUSH")
-        self.mix = mix if has_it else SUBSTITUTES[mix]
+        self.mix = mix if server.name == "bare" else mix_for(server, mix)
         self.rounds, self.next = {}, 0
 
     def fill(self):

@@ -273,8 +273,10 @@ def the_driver_measures_crowds():
 
 @test
 def the_driver_measures_what_durability_costs():
-    shows(output_of("durability", "--quick", "--snapshot-keys", "1000", "--rounds", "1"),
-          "| set P16, expired | ", "| rede-push P64, expired | ", "| 1,000 strings, journal | ",
+    shows(output_of("durability", "--quick", "--keys", "10000", "--snapshot-keys", "1000",
+                    "--start-keys", "3000", "--rounds", "1"),
+          "| set P16, expired | ", "| rede-push P64, expired | ", "| rede-cycle P16, redis | ",
+          "| 1,000 strings, journal | ", "| 3,000 strings, snapshot | ", " elements of a dehydrator, journal | ",
           "| file, not compressed | ")
 
 
