@@ -190,6 +190,12 @@ enum manifest_found manifest_load(struct manifest *manifest, char why[MANIFEST_W
     char path[DISK_PATH_MAX];
     int error = own_path(manifest, "", MANIFEST_END, path);
     size_t len;
+    struct stat status;
+    /* To open a named pipe would wait for a writer. */
+    if (error == 0 && stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
+        snprintf(why, MANIFEST_WHY_MAX, "it is not a regular file");
+        return MANIFEST_BAD;
+    }
     char *text = error == 0 ? conf_read_file(path, &len) : NULL;
     if (text == NULL && error == 0) error = errno;
     if (error == ENOENT) return check_without_manifest(manifest, why);

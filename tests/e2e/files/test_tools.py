@@ -14,7 +14,7 @@ import time
 
 sys.path.insert(1, sys.path[0] + "/../../lib")
 from crc32c import crc32c
-from daemon import NOON, ROOT, Daemon, die_with_parent, equal, folder, main, oracle, own, wait_for
+from daemon import BINARY, NOON, ROOT, Daemon, die_with_parent, equal, folder, main, oracle, own, wait_for
 
 TOOLS = os.path.join(os.environ.get("BUILD") or os.path.join(ROOT, "build"), "tools")
 WHOLE, TORN, DAMAGED, UNREADABLE, LOSSES = range(5)
@@ -403,6 +403,22 @@ def what_cannot_be_read_is_named_and_hides_no_data():
             assert f"{closed}\n".encode() in out and f"can't be read: {why}\n".encode() in out, out
             # With the journal it exports the journal; it never takes the snapshot instead.
             equal(exported[0], UNREADABLE if closed in (inner, manifest) else WHOLE, exported[2])
+
+
+@own
+def a_named_pipe_with_the_name_of_a_manifest_is_not_opened():
+    with folder() as where:
+        inner = os.path.join(where, "appendonlydir")
+        os.mkdir(inner)
+        os.mkfifo(os.path.join(inner, "appendonly.aof.manifest"))
+        status, out = check(where)
+        equal(status, DAMAGED)
+        assert "not a regular file" in out, out
+        equal(tool("expired-export", where)[0], DAMAGED)
+        done = subprocess.run([BINARY, "--port", "0", "--unixsocket", os.path.join(where, "s"), "--dir", where],
+                              capture_output=True, text=True, preexec_fn=die_with_parent)
+        equal(done.returncode, 1)
+        assert "appendonly.aof.manifest: it is not a regular file" in done.stdout + done.stderr, done
 
 
 @own
