@@ -291,7 +291,7 @@ static void note_points(struct check *check, const struct data_file *file,
         bool is_dated = journal->records > journal->undated;
         if (is_dated && (journal->undated > 0 || points->is_ended))
             begin_points(check, journal->first, journal->first);
-        if (is_dated && journal->last > points->to) points->to = journal->last;
+        if (is_dated && journal->latest > points->to) points->to = journal->latest;
         if (!is_dated) points->is_ended = true;
     }
     if (found->verdict > TORN) points->is_ended = true;

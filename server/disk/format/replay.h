@@ -129,7 +129,8 @@ struct replay_file {
     uint32_t id;      /* ID of the segment; 0 if no good record contains it */
     uint64_t records; /* number of good records */
     uint64_t undated; /* good records before the first mark of an instant */
-    msec first, last; /* instants of the first and last good record with one */
+    msec first, last; /* instants of the first and last good record with one, */
+    msec latest;      /* and the latest of all, which differs after the clock was set back */
     bool set_back;    /* the clock was set back between good records */
     msec beyond;      /* with REPLAY_STOPPED: the instant of the next record */
     uint64_t bad;     /* where the error is: at a command, or at a checksum line */

@@ -406,7 +406,8 @@ static void accept_bytes(struct reading *in, size_t len, uint32_t sum)
 static void date_record(struct reading *in)
 {
     struct replay_file *file = in->file;
-    if (!in->instants.known && in->next.known) file->first = in->next.last;
+    if (!in->instants.known && in->next.known) file->first = file->latest = in->next.last;
+    if (in->next.last > file->latest) file->latest = in->next.last;
     if (in->instants.known && in->next.last < in->instants.last) file->set_back = true;
     if (!in->next.known) file->undated++;
     file->last = in->next.last;

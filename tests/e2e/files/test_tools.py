@@ -437,6 +437,22 @@ def instant(msec):
 
 
 @own
+def points_in_time_end_with_the_latest_instant():
+    """It is not the last one if the clock was set back."""
+    with Daemon("--clock", "stepped", "--appendonly", "yes") as daemon:
+        with daemon.redis() as client:
+            began = daemon.clock()
+            for step in (0, 5000, -3000):
+                daemon.step(step)
+                client.incr("a")
+            daemon.kill()
+        status, report = check(daemon.dir)
+        equal(status, WHOLE, report)
+        assert f"  changes from {instant(began)} to {instant(began + 2000)}; the clock was set back" in report, report
+        assert f"\npoints in time: from {instant(began)} to {instant(began + 5000)}\n" in report, report
+
+
+@own
 def kept_files_and_points_in_time_are_listed():
     with Daemon("--clock", "stepped", "--appendonly", "yes", "--journal-keep", "1h") as daemon:
         with daemon.redis() as client:
