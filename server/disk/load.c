@@ -103,7 +103,7 @@ static bool fail_other_file(struct load *load, const char *path)
 
 static bool load_segment(struct load *load, const char *path, bool is_last)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return fail_load(load, "%s can't be opened: %s", path, strerror(errno));
     struct replay_progress progress = progress_of(load);
     struct replay *replay = mem_alloc(sizeof(*replay));

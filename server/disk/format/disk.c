@@ -79,7 +79,8 @@ int disk_open(const char *path, int *fd)
 
 int disk_open_to_read(const char *path, int *fd)
 {
-    return open_with(path, O_RDONLY, fd);
+    /* A named pipe is opened too, instead of waiting for a writer. Reading from it then fails. */
+    return open_with(path, O_RDONLY | O_NONBLOCK, fd);
 }
 
 /* Writes with one system call, which may write only a part: Linux writes at most 2 GiB at once. */

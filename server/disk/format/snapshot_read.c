@@ -82,7 +82,7 @@ uint32_t snapshot_header_sum(const char *path)
 int64_t snapshot_made_at(const char *path)
 {
     char header[SNAPSHOT_HEADER];
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     return fd >= 0 && get_header(fd, header) ? (int64_t)get_u64(header + 24) : -1;
 }
 
