@@ -79,9 +79,13 @@ class Leases:
         promoted = any(kind == "promotion" and at >= held.granted for at, kind, *_ in self.run.losses)
         return promoted and bool(self.run.clock_changes)
 
+    def surely(self):
+        """The instant until which a lease must last that is not over now."""
+        return self.run.world.now + (UNSEEN if self.run.clock_changes else 0)
+
     def check_exclusion(self, key, held):
         """Who believes to hold it now?"""
-        now = self.run.world.now + (UNSEEN if self.run.clock_changes else 0)
+        now = self.surely()
         others = [one for one in self.holds[key] if one is not held and one.until > now]
         if held.until > now and len(others) >= KEYS[key]:
             self.run.broken(f"{key}: {len(others) + 1} hold it, with the tokens {held.token} and "
@@ -92,7 +96,7 @@ class Leases:
     def write(self, key, held):
         """To the fenced store. Other holders of permits may have a larger token."""
         run = self.run
-        believes = run.world.now < held.until
+        believes = self.surely() < held.until
         if held.token >= self.largest[key]:
             self.largest[key] = held.token
             run.count("fenced write")
