@@ -98,25 +98,30 @@ def reading_strings_and_hashes_ahead_counts_no_hits():
 
 @test
 def an_entry_has_the_value_that_was_written_last():
+    """A value is copied in the turn of its write. Rounds are repeated until one's last turn ends before the deadline."""
     with engine() as (server, client):
         log_values(client)
-        deadline = now_of(client) + ms(900)
-        client.set("s:text", "old", pxat=deadline)
-        client.rpush("s:list", "old")
-        client.pexpireat("s:list", deadline)
-        writes, last = 0, b""
-        while now_of(client) < deadline - ms(20):
-            writes += 1
-            with client.pipeline(transaction=True) as calls:
-                calls.set("s:text", writes, keepttl=True, xx=True)
-                calls.lpushx("s:list", writes)
-                if not calls.execute()[0]:
-                    break
-            last = b"%d" % writes
+        now = deadline = 0
+        while now >= deadline:
+            client.flushall()
+            left_out = server.stats()["values-left-out"]
+            deadline = now_of(client) + ms(900)
+            client.set("s:text", "old", pxat=deadline)
+            client.rpush("s:list", "old")
+            client.pexpireat("s:list", deadline)
+            writes, last = 0, b""
+            while (now := now_of(client)) < deadline - ms(20):
+                writes += 1
+                with client.pipeline(transaction=True) as calls:
+                    calls.set("s:text", writes, keepttl=True, xx=True)
+                    calls.lpushx("s:list", writes)
+                    if not calls.execute()[0]:
+                        break
+                last = b"%d" % writes
         log = values_of(client, 2)
         client.restore("list", 0, log[b"s:list"][b"dump"])
         equal((log[b"s:text"], client.lindex("list", 0)), (string(last), last), f"of {writes} writes")
-        equal(server.stats()["values-left-out"], 0)
+        equal(server.stats()["values-left-out"], left_out)
 
 
 @test
