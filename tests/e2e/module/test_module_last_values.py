@@ -115,6 +115,7 @@ def an_entry_has_the_value_that_was_written_last():
                 with client.pipeline(transaction=True) as calls:
                     calls.set("s:text", writes, keepttl=True, xx=True)
                     calls.lpushx("s:list", writes)
+                    calls.ltrim("s:list", 0, 9)  # on a fast machine it would outgrow the copies
                     if not calls.execute()[0]:
                         break
                 last = b"%d" % writes
