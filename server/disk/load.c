@@ -2,7 +2,6 @@
 #include "server/disk/load.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <sys/stat.h>
@@ -103,8 +102,8 @@ static bool fail_other_file(struct load *load, const char *path)
 
 static bool load_segment(struct load *load, const char *path, bool is_last)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) return fail_load(load, "%s can't be opened: %s", path, strerror(errno));
+    int fd, error = disk_open_to_read(path, &fd);
+    if (error != 0) return fail_load(load, "%s can't be opened: %s", path, strerror(error));
     struct replay_progress progress = progress_of(load);
     struct replay *replay = mem_alloc(sizeof(*replay));
     replay_init(replay, load->store, clock_now(load->w->clock));
@@ -119,7 +118,7 @@ static bool load_segment(struct load *load, const char *path, bool is_last)
     load->marks = replay->marks;
     replay_drop(replay);
     mem_free(replay);
-    close(fd);
+    disk_close(fd);
     load->end = (struct journal_end){ file->good, file->sum, file->id };
     load->version = file->version;
     if (load->listed != 0 && file->id != 0 && file->id != load->listed)

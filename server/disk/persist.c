@@ -30,7 +30,7 @@ enum {
      * processor's first cache. */
     RECORD_BYTES = 4096,
     SETTLED_TURNS = 2, /* turns that a settled journal waits for being turned off */
-    /* A start tries for a second to lock its folder. */
+    /* A start with a journal tries for a second to lock its folder. */
     LOCK_TRIES = 100,
     LOCK_PAUSE_NSEC = 10 * 1000 * 1000,
 };
@@ -627,10 +627,10 @@ static bool open_journal(struct persist *persist, const struct load *load)
 
 /* If the server before was killed just after a fork, its child holds the lock too, until the kernel
  * has killed the child as well or the child has closed its copy of the descriptor. */
-static bool own_folder_at_start(struct persist *persist)
+static bool own_folder_in_time(struct persist *persist, int most)
 {
     for (int tries = 1; !own_folder(persist); tries++) {
-        if (tries == LOCK_TRIES) return false;
+        if (tries == most) return false;
         nanosleep(&(struct timespec){ .tv_nsec = LOCK_PAUSE_NSEC }, NULL);
     }
     return true;
@@ -646,7 +646,7 @@ bool persist_start(struct persist *persist, char *why, size_t size)
                          .progress = &persist->load,
                          .why = why,
                          .size = size };
-    if (!(conf->appendonly ? own_folder_at_start : own_folder)(persist)) {
+    if (!own_folder_in_time(persist, conf->appendonly ? LOCK_TRIES : 1)) {
         if (conf->appendonly) {
             snprintf(why, size, "another expired uses %s. Set another dir", conf->dir);
             return false;

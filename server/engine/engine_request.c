@@ -103,8 +103,7 @@ bool engine_request(struct engine *engine, struct session *session, struct comma
     };
     call.context = call.command.context;
     /* A web page can make a browser send an HTTP request to this port, with commands in its body.
-     * Lines of such a request begin with these words: close the connection before later lines run.
-     */
+     * Lines of such a request begin with these words: close it before later lines run. */
     if (bytes_is_word(argv[0], "post") || bytes_is_word(argv[0], "host:")) {
         log_http(engine, session);
         session_close(session);

@@ -290,12 +290,18 @@ def a_missing_kept_journal_is_reported():
         equal(value(source), bulk("b"))
 
 
+def set_back(source):
+    """Two writes, and half of the time between them a second time. The instant of the first."""
+    first = source.set("a", 5)
+    source.set("b", 100)
+    source.now = source.clock("HOLD", first + 50)
+    return first
+
+
 @test
 def a_clock_that_was_set_back_ends_the_start_at_its_first_pass():
     with Source() as source:
-        first = source.set("a", 5)
-        source.set("b", 100)
-        source.now = source.clock("HOLD", first + 50)
+        first = set_back(source)
         source.set("c")
         equal(value_at(source, first + 60), bulk("a"))
         equal(value_at(source, first + 100), bulk("c"))
@@ -304,9 +310,7 @@ def a_clock_that_was_set_back_ends_the_start_at_its_first_pass():
 @test
 def a_base_of_the_second_pass_hides_the_rest_of_the_first():
     with Source() as source:
-        first = source.set("a", 5)
-        source.set("b", 100)
-        source.now = source.clock("HOLD", first + 50)
+        first = set_back(source)
         assert source.rewrite()
         third = source.set("c")
         source.tick(100)
